@@ -18,14 +18,14 @@ export interface NodeParts {
   readonly provider: AgentProvider;
   readonly controller: PodsController;
   readonly protection: Pick<NodeProtection, 'pressure' | 'shutdownFault'>;
-  /** Where the kubelet API is served; 0: nowhere. */
+  /** The port of the kubelet API; 0 when it is not served. */
   readonly servers: { readonly port: number };
 }
 
-/** A provider without a ping of its own counts as well, and one whose runtime's health is watched says nothing beside that. */
-const alwaysWell: NodeProvider = { ping: () => Promise.resolve() };
+/** The ping of a provider without its own, and of one whose runtime health is watched anyway: always healthy. */
+const alwaysHealthy: NodeProvider = { ping: () => Promise.resolve() };
 
-/** The controller that keeps the Node object and its lease; undefined for a standalone agent. */
+/** Makes the controller of the Node object and its lease; `undefined` for a standalone agent. */
 export function buildNodeController(
   options: AgentOptions,
   common: CommonParts,
@@ -44,7 +44,7 @@ export function buildNodeController(
   const isWatched = provider.runtimeHealth !== undefined;
   return new NodeController(
     '',
-    ping && !isWatched ? { ping: (signal) => ping.call(provider, signal) } : alwaysWell,
+    ping && !isWatched ? { ping: (signal) => ping.call(provider, signal) } : alwaysHealthy,
     new ResourceClient<Node>(client, nodeResource),
     new ResourceClient<Lease>(client, leaseResource, 'kube-node-lease'),
     {
@@ -58,7 +58,7 @@ export function buildNodeController(
   );
 }
 
-/** What the runtime, a shutdown and the agent's storage say against being ready (R258). */
+/** The reasons why the node is not ready: from the runtime, a shutdown, or the agent's storage (R258). */
 export function readyFaults(
   { engines: { runtimeState } }: { readonly engines: { readonly runtimeState: RuntimeState } },
   shutdown: string | undefined,

@@ -18,81 +18,87 @@ import type { ProviderContext } from './provider-context.ts';
 import type { Upkeep } from './garbage-collection.ts';
 import type { UserNamespacesDeps } from '../containers/userns/userns-manager.ts';
 
-/** A provider as the agent takes it: with or without a ping of its own. */
+/** A provider for an agent, with or without its own ping. */
 export type AgentProvider = PodProvider & Partial<NodeProvider>;
 
-/** A provider, and what is to run beside the pods controller for it. */
+/** A provider with its background work. */
 export interface ProviderWithUpkeep {
   readonly provider: AgentProvider;
-  /** Runs until the agent ends; it may use the controller's engines from then on. */
+  /** Background work that runs until the agent ends; it may use the controller's engines. */
   readonly upkeep?: Upkeep;
 }
 
-/** What a whole node agent is made of. */
+/** The options of an {@link Agent}. */
 export interface AgentOptions extends ServedPorts {
-  /** The pod resources API is served on `<rootDir>/pod-resources/kubelet.sock`; default: no. */
+  /** Serves the pod resources API on `<rootDir>/pod-resources/kubelet.sock`. Default false. */
   readonly podResources?: boolean;
   readonly nodeName: string;
-  /** Primary first; default: what the machine has. */
+  /** The node's addresses, primary first. Default: those of the machine. */
   readonly nodeIPs?: readonly string[];
-  /** Where the agent keeps its things (`--root-dir`). */
+  /** The directory for the agent's state (`--root-dir`). */
   readonly rootDir: string;
-  /** What is wrong with where the agent keeps its things. While something is, the node is not ready and takes no more pods. */
+  /** Returns the problem with the agent's storage. While there is one, the node is not ready and admits no pods. */
   readonly storageFault?: () => string | undefined;
-  /** Absent: standalone (R25). */
+  /** The API client; absent for a standalone agent (R25). */
   readonly client?: ApiClient;
-  /** Static pods: a directory or a file. */
+  /** The directory or file of static pod manifests. */
   readonly manifests?: string;
-  /** The setting that `manifests` comes from, for messages; default: `staticPodPath`. */
+  /** The name of the setting that `manifests` comes from, for messages. Default: `staticPodPath`. */
   readonly manifestsSetting?: string;
-  /** Between two listings of the manifests, ms (kubelet fileCheckFrequency). */
+  /** The time between two listings of the manifests, ms (kubelet `fileCheckFrequency`). */
   readonly manifestPeriodMs?: number;
-  /** A broken manifest does not end its pod (R21); default: it does, as with the kubelet. */
+  /** Keeps the pod of a manifest that has become invalid (R21). Default false: its pod ends, as in the kubelet. */
   readonly keepLastGoodManifest?: boolean;
   readonly manifestUrl?: string;
   readonly manifestUrlPeriodMs?: number;
   readonly manifestHeaders?: Readonly<Record<string, readonly string[]>>;
-  /** Called with each Event that is reported, before it is combined with others or limited. */
+  /** Called with each recorded Event, before aggregation and rate limiting. */
   readonly onEvent?: (event: RawEvent) => void;
-  /** By which proxies the manifest's server is asked; default: by none. */
+  /** The proxies for requests to the manifest URL. Default: none. */
   readonly proxies?: ProxyEnvironment;
-  /** Makes the provider; called once, before anything runs. */
+  /** Makes the provider. Called once, before anything runs. */
   readonly makeProvider: (
     context: ProviderContext,
   ) => Promise<AgentProvider | ProviderWithUpkeep> | AgentProvider | ProviderWithUpkeep;
-  /** Gives pods cgroups of their own; absent: the provider keeps them apart, or nobody does. A function is asked once, at the start. */
+  /** Creates a cgroup for each pod; absent when the agent does not manage cgroups. A function is called once, at the start. */
   readonly cgroups?: NodeCgroupsOptions | (() => Promise<NodeCgroupsOptions>);
-  /** The provider mounts volumes into containers: secrets lie in memory, and parts of volumes are made safe for it first. */
+  /**
+   * True when the provider mounts volumes into containers: secrets are then held in memory, and subpaths of volumes are made safe before
+   * the mount.
+   */
   readonly mountsVolumes?: boolean;
-  /** Pods may have the cluster's trust bundles projected into volumes (gate ClusterTrustBundleProjection). */
+  /** Allows projected volumes with the cluster's trust bundles (feature gate ClusterTrustBundleProjection). */
   readonly projectsTrustBundles?: boolean;
-  /** What is wrong with a pod's AppArmor profiles on this host; default: that is the provider's to say. */
+  /** Returns the problem with a pod's AppArmor profiles on this host. Default: the provider decides. */
   readonly appArmorFault?: (pod: Pod) => string | undefined;
-  /** Gives pods that want it users of their own (`hostUsers: false`); absent: the provider does, or nobody. */
+  /** Assigns user and group IDs to pods with a user namespace (`hostUsers: false`); absent when the agent does not assign them. */
   readonly userNamespaces?: Pick<UserNamespacesDeps, 'idsPerPod'>;
-  /** Absent, or with a provider that cannot tell what containers use: the node evicts no pods. */
+  /** The eviction settings. No pod is evicted when they are absent or when the provider has no `listUsage`. */
   readonly eviction?: EvictionOptions;
-  /** Absent: pods are not ended when the machine stops. */
+  /** The settings of the graceful node shutdown; absent: pods are not terminated when the machine shuts down. */
   readonly shutdown?: ShutdownOptions;
   readonly node?: NodeSettings & Partial<NodeControllerConfig>;
   readonly periods?: Partial<PodsControllerPeriods>;
-  /** How long a mirror pod that was deleted stays away before it is made anew, ms; default 0. */
+  /** The time between the deletion of a mirror pod and its next creation, ms. Default 0. */
   readonly mirrorPauseMs?: PodsControllerOptions['mirrorPauseMs'];
-  /** Where telling statuses shall differ from the kubelet's: for providers whose pods start at once. */
+  /** Optional differences from the way in which the kubelet sends statuses, for providers whose pods start within milliseconds. */
   readonly statuses?: PodsControllerOptions['statuses'];
-  /** Sysctls beyond the safe ones that pods may set. */
+  /** The unsafe sysctls that pods may set. */
   readonly allowedUnsafeSysctls?: readonly string[];
-  /** How many Events a second are written, and at once; default 50 and 100; a qps of 0: no limit (kubelet `eventRecordQPS`, `eventBurst`). */
+  /**
+   * The rate limit for Events: per second, and at once. Defaults 50 and 100; a qps of 0 means no limit (kubelet `eventRecordQPS`,
+   * `eventBurst`).
+   */
   readonly events?: { readonly qps?: number; readonly burst?: number };
   readonly clusterDomain?: string;
   readonly clusterDns?: readonly string[];
-  /** Pods share the host's resolver: nothing is worked out for them, and nothing said about a missing cluster DNS. */
+  /** Pods use the host's resolver: no DNS configuration is generated, and a missing cluster DNS is not reported. */
   readonly hostDns?: boolean;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
-  /** Traces pods, provider calls and requests to the kubelet API; default: nothing is traced. The API client has a tracer of its own. */
+  /** Traces pods, provider calls and requests to the kubelet API. Default: no tracing. The API client has its own tracer. */
   readonly tracer?: Tracer;
-  /** More for `/metrics`, of parts that the agent does not know. */
+  /** Additional metrics for `/metrics`, from components outside the agent. */
   readonly moreMetrics?: () => readonly MetricFamily[];
 }

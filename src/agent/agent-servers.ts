@@ -20,7 +20,7 @@ export interface AgentServersParts {
   readonly volumes: Pick<NodeHost, 'podVolumes'>;
   readonly runtimeCalls: RuntimeCallMetrics;
   readonly starts: StartMetrics;
-  /** What the pods' cgroups show; absent: they have none that can be read. */
+  /** The readings of the pods' cgroups; absent when pods have no readable cgroups. */
   readonly readings: CgroupReadings | undefined;
 }
 
@@ -30,7 +30,7 @@ export class AgentServers {
   readonly #common: CommonParts;
   readonly #parts: AgentServersParts;
   readonly #podResources = new PodResourcesMetrics();
-  #served: Served | undefined;
+  #running: Served | undefined;
 
   constructor(options: AgentOptions, common: CommonParts, parts: AgentServersParts) {
     this.#options = options;
@@ -38,13 +38,13 @@ export class AgentServers {
     this.#parts = parts;
   }
 
-  /** The port of the kubelet API; 0 as long as it is not served. */
+  /** The port of the kubelet API; 0 while it is not served. */
   get port(): number {
-    return this.#served?.port ?? 0;
+    return this.#running?.port ?? 0;
   }
 
   /**
-   * Listens on every port that the options ask for.
+   * Listens on every port in the options.
    *
    * @throws {AgentError} when the kubelet API or the read-only port cannot listen
    */
@@ -65,10 +65,10 @@ export class AgentServers {
       moreMetrics: () => this.#collect(),
       tracer,
     });
-    this.#served = ports;
+    this.#running = ports;
     if (!podResources) return;
     const api = await podResourcesApi({ ...common, controller, rootDir, metrics: this.#podResources });
-    this.#served = {
+    this.#running = {
       port: ports.port,
       close: async () => {
         api?.close();
@@ -79,7 +79,7 @@ export class AgentServers {
 
   /** Ends all connections and stops listening. */
   async close(): Promise<void> {
-    await this.#served?.close();
+    await this.#running?.close();
   }
 
   #collect(): readonly MetricFamily[] {

@@ -14,14 +14,14 @@ import { nodeRefOf } from './evictions.ts';
 import { manifestSources, type ReportProblem, LastingProblems } from './manifest-sources.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 
-/** What the agent tells those in the same process. */
+/** The events that an agent emits in its process. */
 export interface AgentEvents {
-  /** A manifest or manifest URL that cannot be used. */
+  /** A manifest or manifest URL cannot be used. */
   problem: [problem: { readonly source: string; readonly message: string }];
 }
 
 /**
- * A whole node agent: sources, controller, provider, node. The composition root: the one place that knows who fills whose slice.
+ * Agent is a whole node agent: pod sources, pods controller, provider and node. `compose.ts` puts its subsystems together.
  */
 export class Agent {
   readonly events: Emitter<AgentEvents> = new Emitter<AgentEvents>();
@@ -35,7 +35,7 @@ export class Agent {
     this.#parts = parts;
   }
 
-  /** Puts an agent together and makes its provider; nothing runs yet. */
+  /** Composes an agent and makes its provider. Nothing runs before {@link run}. */
   static async create(options: AgentOptions): Promise<Agent> {
     return new Agent(options, await composeAgent(options));
   }
@@ -44,7 +44,7 @@ export class Agent {
     return this.#parts.controller;
   }
 
-  /** Absent: standalone. */
+  /** The node controller; `undefined` in a standalone agent. */
   get node(): NodeController | undefined {
     return this.#parts.node;
   }
@@ -53,12 +53,12 @@ export class Agent {
     return this.#parts.provider;
   }
 
-  /** The pods that the API server gives to this node; absent: standalone. */
+  /** The informer of the pods bound to this node; `undefined` in a standalone agent. */
   get podInformer(): Informer<Pod> | undefined {
     return this.#parts.cluster.pods;
   }
 
-  /** Runs until `signal` aborts or {@link stop}; containers go on. */
+  /** Runs until `signal` aborts or {@link stop} is called. Containers keep running. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#run(AbortSignal.any([signal, this.#stop.signal]));
     return this.#running;
@@ -96,7 +96,7 @@ export class Agent {
     }
   }
 
-  /** Static pods get their mirrors as soon as the API server has the node. @returns what ends the watch */
+  /** Creates the mirror pods of static pods as soon as the node is registered. @returns a function that ends the watch */
   #registerStaticPods(): () => void {
     const { cluster, controller } = this.#parts;
     const seen = cluster.nodes?.bursts().pipe(first(({ objects }) => objects.length > 0, undefined));
@@ -106,17 +106,17 @@ export class Agent {
     return () => registration?.unsubscribe();
   }
 
-  /** A node that shuts down says so before its pods end. @returns what ends the watch */
+  /** Writes the node status at once when a shutdown begins, before pods end. @returns a function that ends the watch */
   #writeStatusAtOnce(): () => void {
     const { node, protection, common } = this.#parts;
     return protection.events.on('statusChanged', () => {
       node?.refresh().catch((reason: unknown) => {
-        common.logger.warn('the node status could not be told of the shutdown', { err: messageOf(reason) });
+        common.logger.warn('node status could not be updated for the shutdown', { err: messageOf(reason) });
       });
     });
   }
 
-  /** Writes the last Events; a server that does not answer is not waited for. */
+  /** Writes the last Events, with a time limit. */
   async #flushEvents(): Promise<void> {
     const { recorder, clock } = this.#parts.common;
     if (!(recorder instanceof EventBroadcaster)) return;
@@ -124,7 +124,7 @@ export class Agent {
     recorder.stop();
   }
 
-  /** Keeps the Node until `signal` aborts; then leaves it as the exit policy says, with its lease renewed until that is done. */
+  /** Runs the node controller until `signal` aborts; then applies the exit policy, while the lease is still renewed. */
   async #runNode(signal: AbortSignal): Promise<void> {
     const { node } = this.#parts;
     const leave = (): void => void node?.stop();
@@ -133,7 +133,9 @@ export class Agent {
     await node?.run(new AbortController().signal);
   }
 
-  /** The lease comes first: after a crash the node is taken for dead until it is renewed, and thousands of pods are work for a while. */
+  /**
+   * Tries to renew the lease before the pods start: after a crash the node counts as dead until then, and thousands of pods take a while.
+   */
   async #leaseTried(signal: AbortSignal): Promise<void> {
     const { node, common } = this.#parts;
     const tried = new AbortController();
@@ -164,26 +166,26 @@ export class Agent {
     config.addSource('api', apiServerSource({ clock, pods: { onChange }, nodeHasSynced }));
   }
 
-  /** Each listing finds an old problem again: it is told once while it lasts. */
+  /** Makes the reporter of manifest problems. Each listing finds a lasting problem again; it is reported only once. */
   #reporter(): ReportProblem {
     const { clock, logger } = this.#parts.common;
     const lasting = new LastingProblems(clock);
     return (source, message) => {
       if (!lasting.isNew(source, message)) return;
-      logger.error('a manifest cannot be used', { source, problem: message });
+      logger.error('manifest cannot be used', { source, problem: message });
       this.events.emit('problem', { source, message });
     };
   }
 }
 
-/** How long the lease alone is asked for at the start, ms: an API server that does not answer is asked for everything then. */
+/** How long the start waits for the lease, ms, when the API server does not respond. */
 const leasePatienceMs = 1000;
 
 /**
- * How long pods wait at the start until it is known what the node is short of, ms: on a full node what runs there is to be refused, not
- * admitted and then evicted. The kubelet takes longer than that to ask for its pods.
+ * How long pods wait at the start for the first pressure conditions, ms: on a full node pods should be rejected rather than admitted and
+ * then evicted. The kubelet takes longer than that to list its pods.
  */
 const pressurePatienceMs = 2000;
 
-/** How long the last events may take to be written, ms. */
+/** The time limit for writing the last Events, ms. */
 const flushMs = 2000;

@@ -5,17 +5,17 @@ import type { Node, Pod, Service } from '../kube/types.ts';
 import type { AgentOptions } from './agent-options.ts';
 import type { CommonParts } from './common-parts.ts';
 
-/** The caches of what this agent watches at the API server; empty when it is standalone. */
+/** The informers of an agent; none in a standalone agent. */
 export interface ClusterView {
   readonly informers?: SharedInformers;
-  /** Pods bound to this node. */
+  /** The pods bound to this node. */
   readonly pods?: Informer<Pod>;
-  /** This node's own object. */
+  /** This node's object. */
   readonly nodes?: Informer<Node>;
   readonly services?: Informer<Service>;
 }
 
-/** Makes the informers of an agent; they run once `informers.start` is called. */
+/** Makes the informers of an agent. They run once `informers.start` is called. */
 export function buildClusterView(
   { client, nodeName }: Pick<AgentOptions, 'client' | 'nodeName'>,
   { clock, random, logger }: CommonParts,

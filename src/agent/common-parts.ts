@@ -5,7 +5,7 @@ import { type Random, systemRandom } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { AgentOptions } from './agent-options.ts';
 
-/** What every subsystem of an agent takes. */
+/** The dependencies that all subsystems of an agent share. */
 export interface CommonParts {
   readonly clock: Clock;
   readonly random: Random;
@@ -15,7 +15,7 @@ export interface CommonParts {
 
 const silentRecorder: EventRecorder = { event: () => undefined };
 
-/** The clock, chance, log and recorder of Events that the options name; a standalone agent records no Events. */
+/** Makes the common dependencies from the options. A standalone agent records no Events. */
 export function buildCommon(options: AgentOptions): CommonParts {
   const { clock = systemClock, random = systemRandom, logger = silentLogger, client } = options;
   const base = { clock, random, logger };

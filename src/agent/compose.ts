@@ -18,26 +18,26 @@ import { buildPodUsers, releasingUsers } from './pod-users.ts';
 import { buildRuntimeClasses } from './runtime-class.ts';
 import { buildNodeHost, type NodeHost } from './volume-host.ts';
 
-/** A node agent, put together. Nothing of it runs yet. */
+/** The subsystems of a composed agent, which do not run yet. */
 export interface AgentParts {
   readonly common: CommonParts;
   readonly cluster: ClusterView;
-  /** The sources of pods, in one stream. */
+  /** The merged pod sources. */
   readonly config: PodConfig;
   readonly controller: PodsController;
   readonly provider: AgentProvider;
   readonly volumes: NodeHost;
   readonly protection: NodeProtection;
   readonly servers: AgentServers;
-  /** Absent: standalone. */
+  /** The node controller; absent in a standalone agent. */
   readonly node?: NodeController;
-  /** Runs what goes on beside controller and node until `signal` aborts. */
+  /** Runs the background work beside the pods controller and the node controller until `signal` aborts. */
   readonly runUpkeep: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Puts a node agent together, each subsystem over those above it. The one ring, provider and pods controller, is closed by
- * {@link PodsController.registerProvider}: until then the controller has no engines.
+ * Composes an agent: each subsystem depends on those above it. The only cycle, between provider and pods controller, is closed by
+ * {@link PodsController.registerProvider}; the controller has no engines before that call.
  */
 export async function composeAgent(options: AgentOptions): Promise<AgentParts> {
   const common = buildCommon(options);
@@ -68,8 +68,8 @@ export async function composeAgent(options: AgentOptions): Promise<AgentParts> {
     resolution,
   });
 
-  const served = { controller, node, protection, volumes, runtimeCalls, starts, readings: cgroups.readings };
-  const servers = new AgentServers(options, common, served);
+  const sources = { controller, node, protection, volumes, runtimeCalls, starts, readings: cgroups.readings };
+  const servers = new AgentServers(options, common, sources);
   const reported = { node, provider, controller, protection, servers };
   const nodeController = buildNodeController(options, common, reported);
   return {
@@ -81,7 +81,7 @@ export async function composeAgent(options: AgentOptions): Promise<AgentParts> {
   };
 }
 
-/** The controller of the node's pods; it gets its engines with the provider. */
+/** Makes the pods controller, which gets its engines with the provider. */
 function buildPodsController(
   options: AgentOptions,
   common: CommonParts,

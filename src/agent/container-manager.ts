@@ -28,19 +28,22 @@ import { allPodsLimits } from './node-setters.ts';
 import type { PodHost } from '../pods/pod-host.ts';
 import { kernelProcessFiles } from '../containers/cm/process-files.ts';
 
-/** The cgroups of pods, as the other subsystems of an agent use them. */
+/** The interface of the pods' cgroups to the other subsystems of an agent. */
 export interface NodePodCgroups {
-  /** For the pods' life; empty: pods have no cgroups of their own. */
+  /** The members of the pod host that manage cgroups; empty when pods have no cgroups. */
   readonly pods: Partial<Pick<PodHost, 'cgroups' | 'cleanupNode' | 'podCgroupConfig'>>;
   readonly cgroupParent: (pod: Pod) => string;
   readonly podCgroup?: PodCgroupAccess;
   readonly stats?: CgroupStats;
   readonly readings?: CgroupReadings;
-  /** Keeps the cgroups above the pods as they have to be, until the signal. */
+  /** Enforces the cgroups above the pods until `signal` aborts. */
   readonly keepEnforced?: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Kubelet `ensureProcessInContainerWithOOMScore`: what the kernel refuses is told, and the process stays where it is. */
+/**
+ * Moves processes into a cgroup. When the kernel refuses, logs it and leaves the process where it is. Kubelet
+ * `ensureProcessInContainerWithOOMScore`.
+ */
 function moveInto(tree: CgroupTree, path: string, pids: readonly number[], logger: Logger): void {
   const name = cgroupFromPath(path);
   const attempt = (act: () => void, pid?: number): void => {
@@ -48,7 +51,8 @@ function moveInto(tree: CgroupTree, path: string, pids: readonly number[], logge
       act();
     } catch (reason) {
       const hasEnded = pid !== undefined && kernelProcessFiles.read(`/proc/${pid}/stat`) === undefined;
-      if (!hasEnded) logger.error('a cgroup could not be had', { cgroup: path, pid, err: messageOf(reason) });
+      if (!hasEnded)
+        logger.error('process could not be moved into cgroup', { cgroup: path, pid, err: messageOf(reason) });
     }
   };
   attempt(() => {
@@ -60,7 +64,7 @@ function moveInto(tree: CgroupTree, path: string, pids: readonly number[], logge
     }, pid);
 }
 
-/** The agent and what is in no cgroup go where the settings say; the kernel is told how readily it may end the agent. */
+/** Moves the agent and the processes without a cgroup into the configured cgroups, and sets the agent's `oom_score_adj`. */
 function settle(tree: CgroupTree, settings: SystemCgroupSettings, logger: Logger): void {
   const { kubelet, misc, oomScoreAdj } = settings;
   if (kubelet !== undefined) moveInto(tree, kubelet, [process.pid], logger);
@@ -69,11 +73,11 @@ function settle(tree: CgroupTree, settings: SystemCgroupSettings, logger: Logger
   try {
     kernelCgroupFiles.write('/proc/self/oom_score_adj', String(oomScoreAdj));
   } catch (reason) {
-    logger.info('the agent keeps its oom_score_adj', { wanted: oomScoreAdj, err: messageOf(reason) });
+    logger.info('oom_score_adj of the agent could not be set', { oomScoreAdj, err: messageOf(reason) });
   }
 }
 
-/** What reads cgroups for statistics; the agent moves into its own first. */
+/** Makes the readers of cgroup statistics. */
 function measuring(
   { tree, kubepods }: NodeCgroups,
   host: CgroupHost,
@@ -92,14 +96,14 @@ function measuring(
   };
 }
 
-/** @throws {AgentError} `failed_precondition` no systemd runs here */
+/** Connects to systemd. @throws {AgentError} `failed_precondition` when systemd does not run here */
 function systemdUnits({ version }: CgroupHost): SystemdUnits {
   if (kernelCgroupFiles.exists('/run/systemd/system')) return new SystemdUnits(hostPrograms, version);
   const message = 'systemd not running on this host, cannot use systemd cgroups manager';
   throw new AgentError('failed_precondition', message);
 }
 
-/** The pods' cgroups, where the agent is to make them; without, the runtime puts containers where it likes. */
+/** Makes the pods' cgroups when the options request them; otherwise the runtime places containers. */
 export async function buildPodCgroups(
   options: Pick<AgentOptions, 'cgroups' | 'node' | 'nodeName'>,
   common: Pick<CommonParts, 'clock' | 'logger' | 'recorder'>,

@@ -1,15 +1,15 @@
 import { ownMember } from '../base/own.ts';
-/** What of the features that nodes declare is really there. */
+/** The components on which the declarable features depend. */
 export interface DeclarableParts {
-  /** The kubelet API takes exec, attach and port-forward over WebSockets. */
+  /** True when the kubelet API serves exec, attach and port-forward over WebSockets. */
   readonly webSockets: boolean;
-  /** Pods have containers here that the agent starts itself. */
+  /** True when the agent itself starts the containers of pods. */
   readonly containers: boolean;
-  /** The runtime changes the resources of what runs. */
+  /** True when the runtime supports in-place resizes. */
   readonly resizes: boolean;
 }
 
-/** The gate of each feature has its name; all are on by default. */
+/** The component that each feature needs. The feature gate has the feature's name; all are on by default. */
 const partOf: Readonly<Record<string, keyof DeclarableParts>> = {
   ExtendWebSocketsToKubelet: 'webSockets',
   InPlacePodLevelResourcesVerticalScaling: 'resizes',
@@ -18,11 +18,11 @@ const partOf: Readonly<Record<string, keyof DeclarableParts>> = {
 };
 
 /**
- * What a node's `status.declaredFeatures` names: the scheduler and the API server count on it.
+ * Computes a node's `status.declaredFeatures`, on which the scheduler and the API server rely.
  *
  * Follows kubelet `discoverNodeDeclaredFeatures`, `nodedeclaredfeatures`.
  *
- * @param gates what the settings say of feature gates
+ * @param gates the feature gates in the settings
  */
 export function declaredFeatures(
   parts: DeclarableParts,

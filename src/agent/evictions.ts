@@ -16,28 +16,28 @@ import { type KillPodDeps, killPodNow } from '../podworkers/kill-pod.ts';
 import type { MeasureDisk } from '../containers/stats/disk-usage.ts';
 import type { Engines } from '../pods/engines.ts';
 
-/** How an agent evicts pods. */
+/** The eviction options of an agent. */
 export interface EvictionOptions {
   readonly settings: EvictionSettings;
-  /** Between two measurements of a pod's volumes, ms; 0: they are not measured (kubelet `volumeStatsAggPeriod`). */
+  /** The time between two measurements of a pod's volumes, ms; 0 for none (kubelet `volumeStatsAggPeriod`). */
   readonly volumeStatsPeriodMs: number;
-  /** Where container logs lie; absent: they count nothing. */
+  /** The directory of container logs; absent when logs are not counted. */
   readonly podLogsDir?: string;
-  /** What the whole machine uses; default: what this one does. */
+  /** Returns the usage of the whole machine. Default: measures this machine. */
   readonly machine?: () => Promise<NodeUsage>;
-  /** What a path takes on disk; default: what is found there. */
+  /** Returns the disk usage of a path. Default: measures it. */
   readonly measure?: MeasureDisk;
-  /** How full the file system of a path is; default: what the kernel says. */
+  /** Returns the usage of the file system of a path. Default: from the kernel. */
   readonly statFs?: (path: string) => Promise<FsUsage | undefined>;
 }
 
-/** How an agent ends its pods when the machine stops. */
+/** The options of the graceful node shutdown. */
 export interface ShutdownOptions {
   readonly source: ShutdownSource;
   readonly windows: readonly ShutdownWindow[];
 }
 
-/** The kubelet's own thresholds on Linux, for a node that is told none. */
+/** The kubelet's default thresholds on Linux. */
 const defaultEvictionHard: Readonly<Record<string, string>> = {
   'memory.available': '100Mi',
   'nodefs.available': '10%',
@@ -46,7 +46,7 @@ const defaultEvictionHard: Readonly<Record<string, string>> = {
   'imagefs.inodesFree': '5%',
 };
 
-/** Settings that say no hard thresholds get the kubelet's; those that say some get the others of them only when asked to. */
+/** Applies the default hard thresholds: all of them when none is set, and the missing ones only with `mergeDefaultEvictionSettings`. */
 export const withDefaultThresholds = <
   T extends Pick<KubeletConfiguration, 'evictionHard' | 'mergeDefaultEvictionSettings'>,
 >(
@@ -59,7 +59,7 @@ export const withDefaultThresholds = <
       : config.evictionHard,
 });
 
-/** The settings that eviction goes by. */
+/** The settings for eviction. */
 export type EvictionConfiguration = Pick<
   KubeletConfiguration,
   | 'enforceNodeAllocatable'
@@ -72,7 +72,7 @@ export type EvictionConfiguration = Pick<
   | 'localStorageCapacityIsolation'
 >;
 
-/** Reads the settings of eviction. @throws {AgentError} `invalid_argument` naming the threshold that is wrong */
+/** Parses the eviction settings. @throws {AgentError} `invalid_argument` naming the invalid threshold */
 export const evictionSettings = (config: EvictionConfiguration): EvictionSettings => ({
   thresholds: parseThresholds(config),
   maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod ?? 0,
@@ -80,7 +80,7 @@ export const evictionSettings = (config: EvictionConfiguration): EvictionSetting
   localStorageCapacityIsolation: config.localStorageCapacityIsolation,
 });
 
-/** How an agent evicts by its settings. @throws {AgentError} `invalid_argument` naming the threshold that is wrong */
+/** Makes the eviction options from the settings. @throws {AgentError} `invalid_argument` naming the invalid threshold */
 export const evictionOptions = (
   config: EvictionConfiguration & Pick<KubeletConfiguration, 'volumeStatsAggPeriod'>,
   podLogsDir: string,
@@ -90,7 +90,7 @@ export const evictionOptions = (
   podLogsDir,
 });
 
-/** What the node keeps from pods so that eviction comes in time, for its allocatable amounts. */
+/** The hard thresholds, which reduce the node's allocatable resources. */
 export const hardThresholds = (thresholds: readonly Threshold[]): readonly HardThreshold[] =>
   thresholds
     .filter((threshold) => isHardThreshold(threshold) && threshold.operator !== undefined)
@@ -100,23 +100,23 @@ export const hardThresholds = (thresholds: readonly Threshold[]): readonly HardT
       ...(percentage !== undefined && { percentage }),
     }));
 
-/** What both enders of pods are made of. */
+/** The common dependencies of the eviction manager and the shutdown manager. */
 export interface EndingParts {
   readonly nodeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recorder: EventRecorder;
-  /** Asked late: the engines ask for the pressures themselves. */
+  /** A getter, because the engines in turn depend on the pressure conditions. */
   readonly engines: () => Pick<Engines, 'syncHandler' | 'podWorkers'>;
 }
 
-/** What eviction needs besides the engines. */
+/** The dependencies of {@link makeEvictions}. */
 export interface EvictionParts
   extends EndingParts, Pick<EvictionDeps, 'summary' | 'reclaim' | 'evicted' | 'statsAge'> {}
 
 /**
- * The eviction manager over a pods controller's engines. Its `conditions` are the host's `pressure` for admission, its `pressure` is the
- * node status's.
+ * Makes the eviction manager of a pods controller. Its `conditions` are the host's `pressure` for admission; its `pressure` goes into the
+ * node status.
  */
 export function makeEvictions(parts: EvictionParts, settings: EvictionSettings): EvictionManager {
   const { engines, summary, reclaim, evicted, statsAge } = parts;
@@ -137,13 +137,13 @@ export function makeEvictions(parts: EvictionParts, settings: EvictionSettings):
   );
 }
 
-/** The settings that a shutdown goes by. */
+/** The settings for the graceful node shutdown. */
 export type ShutdownConfiguration = Pick<
   KubeletConfiguration,
   'shutdownGracePeriod' | 'shutdownGracePeriodCriticalPods' | 'shutdownGracePeriodByPodPriority'
 >;
 
-/** The windows in which pods end: those set by priority, else those that the two periods stand for. */
+/** The shutdown windows: those by pod priority when set, else those of the two grace periods. */
 export function configuredWindows(config: ShutdownConfiguration): readonly ShutdownWindow[] {
   const byPriority = config.shutdownGracePeriodByPodPriority ?? [];
   if (byPriority.length > 0)
@@ -158,7 +158,8 @@ export function configuredWindows(config: ShutdownConfiguration): readonly Shutd
 }
 
 /**
- * How pods end with the machine by these settings, as systemd-logind tells of it; absent: no time is set for it, and they do not.
+ * Makes the shutdown options from the settings, with systemd-logind as the source of the shutdown signal; `undefined` when no grace period
+ * is set.
  */
 export function shutdownOptions(
   config: ShutdownConfiguration & Pick<KubeletConfiguration, 'featureGates'>,
@@ -172,7 +173,7 @@ export function shutdownOptions(
   return { windows, source: new LogindShutdown(deps, { graceSeconds, ...source }) };
 }
 
-/** What a shutdown needs besides the engines. */
+/** The dependencies of {@link makeShutdown}. */
 export interface ShutdownParts extends EndingParts {
   readonly source: ShutdownSource;
   readonly noted?: NonNullable<ShutdownDeps['noted']>;
@@ -180,8 +181,7 @@ export interface ShutdownParts extends EndingParts {
 }
 
 /**
- * The shutdown manager over a pods controller's engines. Its `isShuttingDown` is the host's, its `fault` is the `shutdown` of the node's
- * readiness.
+ * Makes the shutdown manager of a pods controller. Its `isShuttingDown` is used for admission; its `fault` is part of the node's readiness.
  */
 export const makeShutdown = (parts: ShutdownParts, windows: readonly ShutdownWindow[]): ShutdownManager =>
   new ShutdownManager(
@@ -196,7 +196,7 @@ export const makeShutdown = (parts: ShutdownParts, windows: readonly ShutdownWin
     windows,
   );
 
-/** The node as events are about it: readers look for them by this UID. */
+/** The reference to the node in Events; clients find them by this UID. */
 export const nodeRefOf = (nodeName: string): KubeObject => ({
   kind: 'Node',
   apiVersion: 'v1',

@@ -17,14 +17,14 @@ import type { KernelLog } from '../node/kernel-log.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 import { type RuntimeFileSystems, runtimeFileSystems } from '../containers/stats/runtime-file-systems.ts';
 
-/** When things of a runtime that nobody needs go. */
+/** The settings for the garbage collection of a runtime. */
 export interface UpkeepSettings {
   readonly logs: LogRotationPolicy & { readonly periodMs: number };
-  /** Which dead containers stay; default: the newest of each name, however many there are in all. */
+  /** The policy for dead containers. Default: keeps the newest one of each name, without a total limit. */
   readonly containers?: ContainerGcPolicy;
-  /** Absent: images are the host's own files, not the agent's to remove. */
+  /** The policy for images; absent when images are not the agent's to remove. */
   readonly images?: ImageGcPolicy;
-  /** Opens the kernel's log, to tell when the machine runs out of memory; absent: nobody does. */
+  /** Opens the kernel log, to report when the machine runs out of memory; absent when that is not reported. */
   readonly openKernelLog?: () => Promise<KernelLog>;
 }
 
@@ -38,30 +38,30 @@ export interface UpkeepDeps {
   readonly images: ImageService;
   readonly controller: Pick<PodsController, 'engines'>;
   readonly allSourcesReady: () => boolean;
-  /** Counts images that are removed; absent: nobody does. */
+  /** Counts removed images, for metrics. */
   readonly imageRemoved?: (why: 'age' | 'space') => void;
-  /** Told after image collection; see {@link ImageGc}. */
+  /** Called after an image collection; see {@link ImageGc}. */
   readonly afterImageGc?: (left: ReadonlySet<string>, beganAt: number) => void;
 }
 
 /** Kubelet's `ContainerGCPeriod` and `ImageGCPeriod`, ms. */
 const periods = { containersMs: 60_000, imagesMs: 300_000, kernelLogMs: 10_000 };
 
-/** Kubelet's defaults: one dead container per name stays, however many there are in all. */
+/** The kubelet's defaults: keeps one dead container per name, without a total limit. */
 const containerPolicy: ContainerGcPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 
-/** What runs beside the controller, and what it does when the node is short of something. */
+/** The background work of a provider, and its part in eviction. */
 export interface Upkeep {
-  /** Until `signal` aborts. */
+  /** Runs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** What the node can give up before a pod must go. */
+  /** Reclaims resources of the node before a pod is evicted. */
   readonly reclaim?: EvictionDeps['reclaim'];
-  /** Where images and containers lie; absent: with the node's own files. */
+  /** The file systems of images and containers; absent when they are on the node's file system. */
   readonly fileSystems?: (signal?: AbortSignal) => Promise<RuntimeFileSystems>;
 }
 
 /**
- * Keeps a node with a container runtime tidy: dead containers, unused images, logs that grow.
+ * Makes the garbage collection of a container runtime: dead containers, unused images, and log rotation.
  *
  * Follows kubelet `StartGarbageCollection` and `containerLogManager.Start`.
  */
@@ -110,11 +110,11 @@ function imageUpkeep(deps: UpkeepDeps, policy: ImageGcPolicy): Required<Upkeep> 
   };
 }
 
-/** Something that is done again and again. */
+/** A periodic task. */
 interface Chore {
-  /** For the log. */
+  /** The name for the log. */
   readonly what: string;
-  /** The reason of the Event that tells of a failure; absent: none does. */
+  /** The reason of the Event for a failure; absent for no Event. */
   readonly failure?: string;
   readonly periodMs: number;
   readonly act: () => Promise<void>;
@@ -131,13 +131,13 @@ async function every(
     try {
       await act();
     } catch (reason) {
-      logger.error('upkeep failed', { what, err: messageOf(reason) });
+      logger.error('periodic task failed', { what, err: messageOf(reason) });
       if (failure !== undefined) recorder.event(nodeRef, 'Warning', failure, messageOf(reason));
     }
   }
 }
 
-/** Tells when the machine itself runs out of memory, which no pod's limit is the reason of. Follows kubelet `oomWatcher`. */
+/** Records an Event when the machine itself, rather than a pod with a limit, runs out of memory. Follows kubelet `oomWatcher`. */
 async function watchOoms(
   deps: UpkeepDeps,
   open: () => Promise<KernelLog>,
@@ -149,7 +149,7 @@ async function watchOoms(
   try {
     log = await open();
   } catch (reason) {
-    logger.info("the kernel's log cannot be read: nobody tells when the machine runs out of memory", {
+    logger.info('kernel log cannot be read: SystemOOM events are not recorded', {
       err: messageOf(reason),
     });
     return;
@@ -164,7 +164,7 @@ async function watchOoms(
   log.close();
 }
 
-/** @param evictNonDeletedPods the node is short: dead containers of pods that live on go as well */
+/** Removes dead containers. @param evictNonDeletedPods also those of pods that still run, because the node is short of disk space */
 function collectContainers(
   { provider, controller, allSourcesReady }: UpkeepDeps,
   policy: ContainerGcPolicy,

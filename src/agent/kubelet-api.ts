@@ -21,16 +21,16 @@ import type { PodsController } from '../pods/pods-controller.ts';
 import type { NodeAddresses } from './node-addresses.ts';
 import { serverHost, type ServeOptions, serveKubeletApi, type ServerHostOptions } from './server-host.ts';
 
-/** Whether and how an agent serves the kubelet API. */
+/** The options of the kubelet API server. */
 export interface KubeletApiOptions
   extends
     Omit<ServeOptions, keyof ServerHostOptions | 'client' | 'logger' | 'tls' | 'address' | 'tracer'>,
     ServedSettings {
-  /** `node`: the node's first address alone. Default: all interfaces. */
+  /** `node` for the node's first address only. Default: all interfaces. */
   readonly address?: string;
-  /** The serving key pair, or one for these names and addresses; default: self-signed. */
+  /** The serving key pair, or a function that makes one for these names and addresses. Default: self-signed. */
   readonly tls?: KeyPair | ((hosts: readonly string[]) => KeyPair);
-  /** The folder of a serving certificate that the API server is asked for (`serverTLSBootstrap`); it wins over `tls`. */
+  /** The directory of a serving certificate that is requested from the API server (`serverTLSBootstrap`); takes precedence over `tls`. */
   readonly requestedCertDir?: string;
 }
 
@@ -39,19 +39,19 @@ type ServedSettings = Pick<
   'configz' | 'flags' | 'program' | 'commandLine' | 'logsRoot' | 'statsRoot' | 'setVerbosity'
 >;
 
-/** Where a server without TLS and without questions listens. */
+/** The address of a server without TLS and authentication. */
 export interface OpenPort {
   readonly address: string;
   readonly port: number;
 }
 
-/** What of an agent's HTTP servers there is to be. */
+/** The HTTP servers of an agent. */
 export interface ServedPorts {
-  /** Absent: the kubelet API is not served. */
+  /** The kubelet API; absent when it is not served. */
   readonly kubeletApi?: KubeletApiOptions;
-  /** The read-only port; absent: off. */
+  /** The read-only port; absent when off. */
   readonly readOnly?: OpenPort;
-  /** The healthz port; absent: off. */
+  /** The healthz port; absent when off. */
   readonly healthz?: OpenPort;
 }
 
@@ -59,7 +59,7 @@ interface KubeletApiParts {
   readonly controller: PodsController;
   readonly client: ApiClient | undefined;
   readonly nodeName: string;
-  /** Its file system is the node's. */
+  /** The root directory; its file system counts as the node's. */
   readonly rootDir: string;
   readonly nodeIPs: readonly string[];
   readonly addresses: NodeAddresses;
@@ -72,23 +72,23 @@ interface KubeletApiParts {
   readonly tracer: Tracer | undefined;
 }
 
-/** The HTTP servers of an agent while they serve. */
+/** The running HTTP servers of an agent. */
 export interface Served {
-  /** Of the kubelet API; 0: it is not served. */
+  /** The port of the kubelet API; 0 when it is not served. */
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** Two resyncs, and at least this long, may the sync loop take, ms (kubelet `syncLoopHealthCheck`). */
+/** The minimum limit for one iteration of the sync loop, ms; the limit is two resync periods (kubelet `syncLoopHealthCheck`). */
 const loopPatienceMs = 120_000;
 
-/** Between two tries to listen on the healthz port, ms. */
+/** The time between two attempts to listen on the healthz port, ms. */
 const listenAgainMs = 5000;
 
 /**
- * Starts the HTTP servers of an agent; the port of the kubelet API is known when this resolves.
+ * Starts the HTTP servers of an agent. Resolves when the kubelet API listens.
  *
- * @throws {AgentError} when the kubelet API or the read-only port cannot listen. The healthz port is tried again and again instead, as by the kubelet.
+ * @throws {AgentError} when the kubelet API or the read-only port cannot listen. The healthz port is retried instead, as in the kubelet.
  */
 export async function servePorts(ports: ServedPorts, base: KubeletApiParts): Promise<Served> {
   const { kubeletApi, readOnly, healthz } = ports;
@@ -128,7 +128,7 @@ async function keepHealthz(
       else open.push(server);
       return;
     } catch (reason) {
-      logger.error('the healthz port cannot listen', { address, port, err: messageOf(reason) });
+      logger.error('healthz port cannot listen', { address, port, err: messageOf(reason) });
     }
     await clock.sleep(listenAgainMs, signal).catch(() => undefined);
   }
@@ -185,7 +185,10 @@ async function startKubeletApi(
   return server;
 }
 
-/** Kubelet `NewKubeletServerCertificateManager`. @throws {AgentError} `invalid_argument` without an API server to ask */
+/**
+ * Makes the manager of a requested serving certificate (kubelet `NewKubeletServerCertificateManager`). @throws {AgentError}
+ * `invalid_argument` without an API server
+ */
 function servingManager(
   certDir: string,
   { client, nodeName, addresses, clock, random, logger }: KubeletApiParts,
@@ -193,7 +196,7 @@ function servingManager(
   if (!client)
     throw new AgentError(
       'invalid_argument',
-      'serverTLSBootstrap needs an API server to ask for the certificate',
+      'serverTLSBootstrap needs an API server to request the certificate from',
     );
   const manager = new CertificateManager({
     clock,
@@ -224,7 +227,7 @@ function keepCertificate(
   void manager.run(signal);
 }
 
-/** What the health check `syncloop` says (R37). @param now of the steady clock */
+/** The result of the health check `syncloop` (R37). @param now steady time, ms */
 export function syncLoopFault({ lastIteration, resyncMs }: PodsController, now: number): string | undefined {
   const patience = Math.max(2 * resyncMs, loopPatienceMs);
   if (!lastIteration || now - lastIteration.startedAt <= patience) return undefined;

@@ -9,7 +9,7 @@ import {
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
 import type { ProviderContext } from './provider-context.ts';
 
-/** A runtime to make a pod provider of, and what is special about it. */
+/** A container runtime with its specifics, to make a pod provider from. */
 export interface RuntimeParts extends Pick<
   KubeRuntimeDeps,
   'powers' | 'keyring' | 'pullRecords' | 'mayPull'
@@ -18,13 +18,13 @@ export interface RuntimeParts extends Pick<
   readonly images: ImageService;
 }
 
-/** What a pod provider is told beside its parts. */
+/** The options of {@link kuberuntimeProvider}. */
 export interface ProviderOptions extends Omit<KubeRuntimeOptions, 'memoryCapacityBytes'> {
-  /** How long a container that crashes waits; default: from 10 s to 5 min. */
+  /** The back-off of crashing containers. Default: from 10 s to 5 min. */
   readonly crashBackoff?: BackoffOptions;
 }
 
-/** A pod provider over any container runtime, wired to the agent around it. */
+/** Makes a pod provider on top of a container runtime, connected to the agent. */
 export function kuberuntimeProvider(
   {
     helper,

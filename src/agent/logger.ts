@@ -3,10 +3,10 @@ import { messageOf } from '../base/errors.ts';
 import type { LogFields, Logger } from '../base/logger.ts';
 import { logText } from './log-text.ts';
 
-/** Levels from the loudest to the quietest. */
+/** The log levels, from most to least verbose. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** What is never written, whatever a caller puts in a field. */
+/** The field names whose values are never written. */
 const redacted = [
   'token',
   '*.token',
@@ -17,19 +17,19 @@ const redacted = [
   '*.clientKeyData',
 ];
 
-/** A logger whose level can be set while it is used; loggers made of it by `with` follow. */
+/** A logger whose level can be changed at any time, also for loggers derived with `with`. */
 export interface LeveledLogger extends Logger {
   level: LogLevel;
 }
 
-/** Levels from the loudest to the quietest, as numbers that compare. */
+/** The levels as comparable numbers, from most to least verbose. */
 const ranks: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
 
 /**
- * Makes a logger that writes a line for each entry.
+ * Makes a logger that writes one line per entry.
  *
- * @param destination a path or a stream; default: stderr
- * @param format `json`: one JSON object a line; `text`: words for people
+ * @param destination a path or a stream. Default: stderr
+ * @param format `json` for one JSON object per line, `text` for human-readable lines
  */
 export function pinoLogger(
   level: LogLevel,
@@ -53,17 +53,20 @@ export function pinoLogger(
   }) as LeveledLogger;
 }
 
-/** Writes each line in words. */
+/** Writes each line as text. */
 const wordsTo = (target: DestinationStream): DestinationStream => ({
   write: (line) => {
     target.write(logText(line));
   },
 });
 
-/** Lines wait, up to so many bytes, while the file cannot be written. */
+/** The size of the buffer for lines while the file cannot be written, bytes. */
 const mostWaiting = 256 * 1024;
 
-/** A file that is whole even after SIGKILL. A full disk does not end the program: it is told once, on stderr, and later lines go on. */
+/**
+ * A log file that is complete even after SIGKILL. A full disk does not end the program: it is reported once on stderr, and later lines are
+ * written again.
+ */
 function logFile(path: string): DestinationStream {
   const file = pino.destination({ dest: path, mkdir: true, sync: true, maxLength: mostWaiting });
   let failing = false;
@@ -77,7 +80,7 @@ function logFile(path: string): DestinationStream {
   return file;
 }
 
-/** It may lead to a full disk, too: there is nobody to tell, and later lines go on. */
+/** Standard error, which may go to a full disk too: that cannot be reported anywhere, and later lines are written again. */
 function standardError(): DestinationStream {
   const stream = pino.destination({ dest: 2, sync: true, maxLength: mostWaiting });
   stream.on('error', () => undefined);

@@ -26,7 +26,7 @@ import type { RuntimeClassParts } from './runtime-class.ts';
 import { runtimeHelper } from './runtime-helper.ts';
 import type { NodeHost } from './volume-host.ts';
 
-/** The subsystems that a provider is made over. */
+/** The subsystems that a provider uses. */
 export interface ProviderParts {
   readonly cluster: ClusterView;
   readonly node: NodeView;
@@ -40,16 +40,16 @@ export interface ProviderParts {
   readonly starts: StartMetrics;
 }
 
-/** Has the options make the provider, over a context of these subsystems. */
+/** Makes the provider with the options' factory, in a context of these subsystems. */
 export async function makeProvider(
   options: AgentOptions,
   common: CommonParts,
   parts: ProviderParts,
 ): Promise<ProviderWithUpkeep & { readonly resolution: (pod: Pod) => PodResolution }> {
   const context = contextOf(options, common, parts);
-  const made: unknown = await options.makeProvider(context);
+  const result: unknown = await options.makeProvider(context);
   const whole = (
-    typeof made === 'object' && made !== null && 'provider' in made ? made : { provider: made }
+    typeof result === 'object' && result !== null && 'provider' in result ? result : { provider: result }
   ) as ProviderWithUpkeep;
   requireProvider(whole.provider);
   return { ...whole, resolution: podResolution(context.helper, parts.volumes) };

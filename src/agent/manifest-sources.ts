@@ -8,12 +8,12 @@ import { nodeFiles, watchFiles } from '../config/node-files.ts';
 import type { SourceSnapshot } from '../config/pod-update.ts';
 import type { AgentOptions } from './agent-options.ts';
 
-/** Is told of each manifest, directory or URL that cannot be used. */
+/** Called for each manifest, directory or URL that cannot be used. */
 export type ReportProblem = (source: string, message: string) => void;
 
 type Named = readonly ['file' | 'http', Observable<SourceSnapshot>];
 
-/** The sources of static pods that the options name. */
+/** Makes the static pod sources in the options. */
 export function manifestSources(
   options: AgentOptions,
   clock: Clock,
@@ -54,7 +54,7 @@ export function manifestSources(
   return sources;
 }
 
-/** Listings and changes tell the same fault in different words, with the path in front: without that, and with the advice. */
+/** Normalizes a problem, which listings and watches report in different words: without the path in front, and with the advice. */
 function plainly({ path, message, advice }: ManifestProblem): string {
   const fronts = [`can't process config file ${JSON.stringify(path)}: `, `${path}: `];
   const bare = fronts.reduce(
@@ -65,31 +65,36 @@ function plainly({ path, message, advice }: ManifestProblem): string {
   return advice === undefined ? plain : `${plain}; ${advice}`;
 }
 
-/** Characters of a message from a URL that are told at its begin and at its end: it quotes what came, which may be very long. */
-const toldChars = 1000;
+/** The length of the retained beginning and end of a message about a URL, characters: it quotes the response, which may be very long. */
+const excerptChars = 1000;
 
 const shortened = (message: string): string =>
-  message.length <= 2 * toldChars ? message : `${message.slice(0, toldChars)} … ${message.slice(-toldChars)}`;
+  message.length <= 2 * excerptChars
+    ? message
+    : `${message.slice(0, excerptChars)} … ${message.slice(-excerptChars)}`;
 
-/** A problem that is not found for this long was gone in between, ms: more than the period of listings. */
+/** A problem that was not found for this long, ms, counts as a new one; longer than the period of listings. */
 const problemLastsMs = 45_000;
 
-/** Which problems of manifests last, so that each is told once. Those that are gone are forgotten: some tell something else each time. */
+/**
+ * LastingProblems holds the current problems of manifests, so that each is reported once. Old ones are removed, because some messages vary
+ * each time.
+ */
 export class LastingProblems {
   readonly #clock: Pick<Clock, 'now' | 'steady'>;
-  /** When each was last found, the longest ago first. */
+  /** When each problem was last found, oldest first. */
   readonly #foundAt = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'now' | 'steady'>) {
     this.#clock = clock;
   }
 
-  /** Takes note of a problem that was found. @returns whether it is one that was not there before */
+  /** Records a problem. @returns whether it is new */
   isNew(source: string, message: string): boolean {
     const now = steadyNow(this.#clock);
-    for (const [known, at] of this.#foundAt) {
+    for (const [problem, at] of this.#foundAt) {
       if (now - at <= problemLastsMs) break;
-      this.#foundAt.delete(known);
+      this.#foundAt.delete(problem);
     }
     const key = `${source}\n${message}`;
     const isNew = !this.#foundAt.delete(key);

@@ -1,8 +1,8 @@
 import type { NodeStatus } from '../kube/types.ts';
 
-/** The addresses in the node's status, as they change. */
+/** The current addresses in the node's status. */
 export interface NodeAddresses {
   current(): readonly NonNullable<NodeStatus['addresses']>[number][];
-  /** @returns what ends the calls */
+  /** Calls `listener` after each change. @returns a function that removes the listener */
   onChange(listener: () => void): () => void;
 }

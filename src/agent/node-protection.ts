@@ -18,40 +18,40 @@ import { type OwnFileSystems, VolumeUsage } from '../containers/stats/volume-usa
 import { interfaceUsage } from '../containers/stats/interface-usage.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 
-/** The subsystems that end pods, or help the node to do without that. */
+/** The dependencies of {@link NodeProtection}. */
 export interface NodeProtectionParts {
   readonly controller: {
     readonly engines: Pick<Engines, 'syncHandler' | 'podWorkers' | 'podManager' | 'provider'>;
   };
-  /** Only what it has: it is called through the controller's engines. */
+  /** The provider, only to see which methods it has; it is called through the controller's engines. */
   readonly provider: Pick<AgentProvider, 'listUsage'>;
-  /** Absent: the provider has nothing that the node could give up before a pod. */
+  /** The provider's part in eviction; absent when it can reclaim nothing. */
   readonly upkeep?: Pick<Upkeep, 'reclaim' | 'fileSystems'> | undefined;
-  /** Absent: pods have no cgroups that can be measured. */
+  /** The statistics of cgroups; absent when pods have no measurable cgroups. */
   readonly cgroupStats?: CgroupStats | undefined;
-  /** Absent: all volumes are parts of the node's file system. */
+  /** The volumes with their own file system; absent when all are on the node's file system. */
   readonly volumes?: OwnFileSystems;
 }
 
-/** What {@link NodeProtection} emits. */
+/** The events of {@link NodeProtection}. */
 export interface NodeProtectionEvents {
-  /** The node's readiness has changed: its status is to be written at once. */
+  /** The node's readiness has changed, and its status should be written at once. */
   statusChanged: [];
 }
 
 /**
- * Ends pods that no user has deleted: those that the node can no longer afford (eviction), and all of them when the machine stops (graceful
- * node shutdown). It works once it runs; admission and the node's status may ask it before.
+ * NodeProtection terminates pods that no user has deleted: under resource pressure (eviction), and when the machine shuts down (graceful
+ * node shutdown). It acts only while it runs; admission and the node status may query it before.
  */
 export class NodeProtection {
   readonly events: Emitter<NodeProtectionEvents> = new Emitter<NodeProtectionEvents>();
-  /** For the pods' admission. */
+  /** The members of the pod host for admission. */
   readonly pods: Pick<PodHost, 'pressure' | 'isShuttingDown' | 'storageFault'> = {
     pressure: () => this.#evictions?.conditions() ?? [],
     storageFault: () => this.#storageFault?.(),
     isShuttingDown: () => this.#shutdown?.isShuttingDown ?? false,
   };
-  /** What node and pods use in all detail; undefined when the provider does not say what its containers use. */
+  /** The detailed usage of node and pods; `undefined` when the provider has no `listUsage`. */
   readonly summary: NodeSummary | undefined;
   readonly #evicted = new Counter(
     'kubelet_evictions',
@@ -59,9 +59,9 @@ export class NodeProtection {
   );
   readonly #statsAges = new Histogram(
     'kubelet_eviction_stats_age_seconds',
-    'Seconds from when something was measured until a pod is evicted for it, by eviction signal',
+    'Duration in seconds from the measurement of a signal until a pod is evicted for it, by eviction signal',
   );
-  /** Of the last shutdown, ms since the epoch; 0: none, or not over. */
+  /** The times of the last shutdown, ms since the epoch; 0 when there was none or it has not ended. */
   #shutdownTimes = { start: 0, end: 0 };
   readonly #storageFault: AgentOptions['storageFault'];
   readonly #evictions: EvictionManager | undefined;
@@ -75,7 +75,7 @@ export class NodeProtection {
     this.#shutdown = this.#makeShutdown(options, enders);
   }
 
-  /** Whether a pressure condition of the node holds. */
+  /** True while a pressure condition of the node holds. */
   pressure(kind: 'memory' | 'disk' | 'pid'): boolean {
     return this.#evictions?.pressure(kind) ?? false;
   }
@@ -87,13 +87,13 @@ export class NodeProtection {
       single(
         'kubelet_graceful_shutdown_start_time_seconds',
         'gauge',
-        'When the last graceful shutdown began, seconds since the Unix epoch',
+        'Start time of the last graceful shutdown in seconds since the Unix epoch',
         start / 1000,
       ),
       single(
         'kubelet_graceful_shutdown_end_time_seconds',
         'gauge',
-        'When the pods of the last graceful shutdown had ended, seconds since the Unix epoch',
+        'End time of the last graceful shutdown in seconds since the Unix epoch',
         end / 1000,
       ),
     ];
@@ -101,22 +101,22 @@ export class NodeProtection {
     return [this.#evicted.collect(), this.#statsAges.collect(), ...times, ...claims];
   }
 
-  /** Whether it is known what the node is short of, or nobody will tell. */
+  /** True once the pressure conditions are known, or when there is no eviction. */
   get knowsPressure(): boolean {
     return this.#evictions?.hasLooked ?? true;
   }
 
-  /** What a shutdown has against the node being ready. */
+  /** The reason why the node is not ready during a shutdown. */
   shutdownFault(): string | undefined {
     return this.#shutdown?.fault();
   }
 
-  /** Until `signal` aborts. */
+  /** Runs eviction and the shutdown watch until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#evictions?.run(signal), this.#shutdown?.run(signal)]);
   }
 
-  /** A provider that does not say what its containers use has no evictions. */
+  /** Makes the eviction manager; none for a provider without `listUsage`. */
   #makeEvictions(
     { eviction }: ProtectionOptions,
     enders: EndingParts,
@@ -139,7 +139,7 @@ export class NodeProtection {
         eviction.settings,
       );
     if (eviction && eviction.settings.thresholds.length > 0)
-      enders.logger.warn('no pod is evicted: the provider does not tell what containers use');
+      enders.logger.warn('pods are not evicted: the provider does not report container usage');
     return undefined;
   }
 

@@ -19,22 +19,22 @@ import type { CgroupSettings } from '../containers/cm/settings.ts';
 /** The Kubernetes release that this agent follows. */
 export const kubernetesVersion = 'v1.36.2';
 
-/** Kubelet `maxPods`. */
+/** The default of the kubelet's `maxPods`. */
 export const defaultMaxPods = 110;
 
-/** What a node says of itself beyond what is measured. */
+/** The settings for the Node object, beyond measured values. */
 export interface NodeSettings {
   readonly labels?: Readonly<Record<string, string>>;
-  /** Labels that the node does without where its identity may not set them. */
+  /** Labels that are omitted when the node's identity may not set them. */
   readonly optionalLabels?: Readonly<Record<string, string>>;
-  /** The cloud's name of this machine (kubelet `providerID`). */
+  /** The cloud's ID of this machine (kubelet `providerID`). */
   readonly providerId?: string;
-  /** A cloud controller finishes the node (kubelet flag `--cloud-provider=external`); default: there is none. */
+  /** True when a cloud controller initializes the node (kubelet flag `--cloud-provider=external`). Default false. */
   readonly externalCloudProvider?: boolean;
   readonly taints?: NodeIdentity['taints'];
   readonly maxPods?: number;
   readonly podsPerCore?: number;
-  /** Amounts that replace what was measured, for nodes that are no machine. */
+  /** Amounts that replace measured ones, for nodes that are not a machine. */
   readonly capacity?: ResourceList;
   readonly systemReserved?: ResourceList;
   readonly kubeReserved?: ResourceList;
@@ -42,16 +42,16 @@ export interface NodeSettings {
   readonly runtimeVersion?: () => string;
   readonly images?: () => Promise<readonly NodeImage[]>;
   readonly handlers?: () => readonly HandlerFeatures[];
-  /** What the runtime can do beside its handlers; default: it does not say. */
+  /** Returns the features of the runtime apart from its handlers. Default: not reported. */
   readonly runtimeFeatures?: () => RuntimeFeatures | undefined;
-  /** `status.declaredFeatures`; default: what the agent sees of itself. */
+  /** `status.declaredFeatures`. Default: derived from the agent's options. */
   readonly features?: readonly string[];
   readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
-  /** Takes the addresses that the cluster gives this node's pods, as `10.1.0.0/24` or both families joined by a comma, when they change. */
+  /** Called with the node's pod CIDRs when they change: `10.1.0.0/24`, or both families joined by a comma. */
   readonly podCidrs?: (cidrs: string) => Promise<void>;
-  /** How many images are told; -1: all. Default 50 (kubelet `nodeStatusMaxImages`). */
+  /** The maximum number of images in the status; -1 for all. Default 50 (kubelet `nodeStatusMaxImages`). */
   readonly maxImages?: number;
-  /** The attach/detach controller looks after this node's volumes; default: yes (kubelet `enableControllerAttachDetach`). */
+  /** Whether the attach/detach controller manages this node's volumes. Default true (kubelet `enableControllerAttachDetach`). */
   readonly controllerAttachDetach?: boolean;
 }
 
@@ -60,11 +60,11 @@ export interface NodeSettersInput {
   readonly nodeName: string;
   readonly nodeIPs: readonly string[];
   readonly settings: NodeSettings;
-  /** Port of the agent's own HTTPS server; 0: none. */
+  /** The port of the kubelet API; 0 for none. */
   readonly kubeletPort: () => number;
 }
 
-/** What there is in all. @param configured amounts that replace what was measured */
+/** The node's capacity. @param configured amounts that replace measured ones */
 const capacityOf = (
   { machine, storage }: Pick<MeasuredMachine, 'machine' | 'storage'>,
   configured: ResourceList | undefined,
@@ -77,9 +77,9 @@ const capacityOf = (
   });
 
 /**
- * What all pods together are limited to (kubelet `createNodeAllocatableCgroups`): processor weight, memory, processes and huge pages.
+ * The limits of the cgroup above all pods (kubelet `createNodeAllocatableCgroups`): CPU weight, memory, processes and huge pages.
  *
- * @param isEnforced what is reserved is kept from them (`enforceNodeAllocatable: [pods]`); else they get what there is
+ * @param isEnforced true to subtract reserved resources (`enforceNodeAllocatable: [pods]`); otherwise pods may use the capacity
  */
 export function allPodsLimits(
   measured: Pick<MeasuredMachine, 'machine' | 'storage' | 'mostProcesses'>,
@@ -100,7 +100,7 @@ export function allPodsLimits(
   };
 }
 
-/** Every part of the node's status but Ready, from what was measured and what was set. */
+/** Makes the setters of the node status, except Ready, from measured values and settings. */
 export function nodeSetters({
   machine: measured,
   nodeName,

@@ -13,24 +13,24 @@ import { hardThresholds } from './evictions.ts';
 import type { NodeAddresses } from './node-addresses.ts';
 import { nodeSetters, type NodeSettersInput } from './node-setters.ts';
 
-/** The machine that the agent runs on, and the Node object that stands for it. */
+/** The machine that the agent runs on, and its Node object. */
 export interface NodeView {
   readonly machine: MeasuredMachine;
-  /** Primary first. */
+  /** The node's addresses, primary first. */
   readonly nodeIPs: readonly string[];
   readonly identity: NodeIdentity;
-  /** What of the node's status is known before anything runs. */
+  /** The parts of the node status that are known before anything runs. */
   readonly status: Omit<NodeSettersInput, 'kubeletPort'>;
-  /** The object as the API server has it; undefined until it was seen. */
+  /** The Node object from the API server; `undefined` before it was seen. */
   readonly watched: () => Node | undefined;
-  /** The object as the API server has it, else as it will be registered. */
+  /** The Node object from the API server, or else the one that will be registered. */
   readonly current: () => Node;
-  /** The amounts that pods may ask for. */
+  /** The node's allocatable resources. */
   readonly allocatable: () => ResourceList;
   readonly addresses: NodeAddresses;
 }
 
-/** Makes the root directory, measures the machine, and works out the Node object that is registered for it. */
+/** Creates the root directory, measures the machine, and makes the Node object to register. */
 export async function buildNodeView(
   options: AgentOptions,
   { clock }: CommonParts,
@@ -67,7 +67,7 @@ export async function buildNodeView(
   };
 }
 
-/** The features that the agent itself brings; the command's provider adds others (`AgentOptions.node.features`). */
+/** The features of the agent itself; providers add others with `AgentOptions.node.features`. */
 const ownFeatures = ({ kubeletApi }: AgentOptions): readonly string[] =>
   declaredFeatures({
     webSockets: kubeletApi !== undefined && kubeletApi.debugging !== false,
@@ -75,7 +75,7 @@ const ownFeatures = ({ kubeletApi }: AgentOptions): readonly string[] =>
     resizes: false,
   });
 
-/** How the node is registered: as the options say, else after the machine. */
+/** The identity of the Node object: from the options, or else from the machine. */
 export const nodeIdentity = (
   { nodeName, node = {} }: AgentOptions,
   { system }: MeasuredMachine,

@@ -4,8 +4,8 @@ import type { PodResolution, VolumeFile } from '../provider/resolution.ts';
 import type { NodeHost } from './volume-host.ts';
 
 /**
- * podResolution makes what the agent works out for containers available as values, to providers whose containers run elsewhere: the same
- * variables, files, DNS settings and names that containers of this machine get.
+ * Makes the resolution of a pod's references for providers whose containers run elsewhere: the same variables, files, DNS settings and host
+ * names that containers on this machine get.
  */
 export const podResolution =
   (

@@ -18,7 +18,7 @@ const endpoints: readonly Endpoint[] = ['list', 'get', 'get_allocatable'];
 const byVersion = 'Broken down by server api version.';
 const prefix = 'kubelet_pod_resources_endpoint';
 
-/** How often the pod resources API was asked, under the kubelet's names. */
+/** PodResourcesMetrics counts requests to the pod resources API, with the kubelet's names. */
 export class PodResourcesMetrics {
   readonly #total = new Counter(
     `${prefix}_requests_total`,
@@ -56,7 +56,7 @@ interface PodResourcesParts {
   readonly rootDir: string;
 }
 
-/** Serves `<root>/pod-resources/kubelet.sock`. A node whose root has too long a path for a socket does without. */
+/** Serves the pod resources API on `<root>/pod-resources/kubelet.sock`. It is not served when the path is too long for a socket. */
 export async function podResourcesApi({
   clock,
   logger,
@@ -77,7 +77,7 @@ export async function podResourcesApi({
   try {
     return await servePodResources(service, socket);
   } catch (reason) {
-    logger.error('the pod resources API is not served', { socket, err: messageOf(reason) });
+    logger.error('pod resources API is not served', { socket, err: messageOf(reason) });
     return undefined;
   }
 }

@@ -5,7 +5,10 @@ import type { AgentOptions } from './agent-options.ts';
 import type { CommonParts } from './common-parts.ts';
 import { defaultMaxPods } from './node-setters.ts';
 
-/** Gives pods with `hostUsers: false` ids of their own, where the provider takes them from the agent; otherwise undefined. */
+/**
+ * Makes the allocator of user and group IDs for pods with `hostUsers: false`; `undefined` when the provider does not take them from the
+ * agent.
+ */
 export async function buildPodUsers(
   { userNamespaces, rootDir, node }: AgentOptions,
   { random }: CommonParts,
@@ -21,7 +24,7 @@ export async function buildPodUsers(
   });
 }
 
-/** What pods' ids are to the pods' life: they are free again once nothing of a pod is left (R73, R160). */
+/** The members of the pod host that release a pod's IDs once the pod is cleaned up (R73, R160). */
 export const releasingUsers = (
   users: UserNamespaces | undefined,
   { cleanupOrphans }: Pick<PodHost, 'cleanupOrphans'>,

@@ -12,29 +12,29 @@ import type { RuntimeCallMetrics } from '../pods/metrics/agent-metrics.ts';
 import type { PodsController } from '../pods/pods-controller.ts';
 import type { StartMetrics } from './metrics/start-metrics.ts';
 
-/** What the agent gives the provider that is made for it (`AgentOptions.makeProvider`). */
+/** The subsystems of the agent for the provider's factory (`AgentOptions.makeProvider`). */
 export interface ProviderContext {
   readonly helper: RuntimeHelper;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Keeps which resources were handed to the runtime. */
+  /** Stores the resources that were applied in the runtime. */
   readonly actuated: ResourceKeeper;
   /** Counts the calls to a runtime or image service. */
   readonly runtimeCalls: Pick<RuntimeCallMetrics, 'around'>;
-  /** Counts the pods and containers that are started, and the images that are removed. */
+  /** Counts started pods and containers, and removed images. */
   readonly starts: Pick<StartMetrics, 'counts' | 'imageRemoved'>;
   readonly rootDir: string;
   readonly machine: MeasuredMachine;
-  /** Reads the service accounts of this node's pods and asks for their tokens. */
+  /** Reads the service accounts of this node's pods and requests their tokens. */
   readonly serviceAccounts: ServiceAccounts;
-  /** Probe results by container ID. */
+  /** The probe results, by container ID. */
   readonly probeResults: Readonly<Record<'liveness' | 'startup', ProbeResults>>;
-  /** The controller that will run the provider's pods; it has engines once the provider was made. */
+  /** The controller that will run the provider's pods. It has engines only after the factory has returned. */
   readonly controller: PodsController;
-  /** The node that Events are about. */
+  /** The reference to the node in Events. */
   readonly nodeRef: KubeObject;
-  /** Whether every source of pods was handled once: before, nothing may be removed as unwanted. */
+  /** True once every pod source was handled. Nothing may be removed as undesired before. */
   readonly allSourcesReady: () => boolean;
 }

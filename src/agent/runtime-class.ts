@@ -4,13 +4,13 @@ import type { PodHost } from '../pods/pod-host.ts';
 import type { RuntimeHelperDeps } from './runtime-helper.ts';
 import { RuntimeClasses } from '../containers/objects/runtime-class-manager.ts';
 
-/** What the handlers of pods are to the parts of an agent. */
+/** The runtime handlers of pods, for the other subsystems of an agent. */
 export interface RuntimeClassParts {
   readonly helper: Pick<RuntimeHelperDeps, 'runtimeHandler' | 'supportsRecursiveReadOnly'>;
   readonly pods: Required<Pick<PodHost, 'supportsRecursiveReadOnly'>>;
 }
 
-/** The runtime classes of the API server, and what the runtime's handlers can do. */
+/** Makes the access to RuntimeClasses and to the features of the runtime's handlers. */
 export function buildRuntimeClasses({
   client,
   node,

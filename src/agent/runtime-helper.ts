@@ -25,7 +25,7 @@ import {
   makeEnvironment,
 } from '../containers/envvars/environment.ts';
 
-/** Objects by name, as a node may read them. */
+/** Reads objects by name, as nodes are allowed to. */
 interface ObjectReader<T extends KubeObject> {
   get(namespace: string, name: string): Promise<T>;
 }
@@ -34,31 +34,32 @@ export interface RuntimeHelperDeps {
   readonly recorder: EventRecorder;
   readonly rootDir: string;
   readonly clusterDomain: string;
-  /** Absent: pods share the host's resolver, nothing is worked out for them. */
+  /** Returns the node's DNS settings; absent when pods use the host's resolver. */
   readonly nodeDns?: () => NodeDns;
   readonly nodeGetter: () => Node | undefined;
   readonly nodeAllocatable: () => ResourceList;
   readonly hostIps: readonly string[];
-  /** All services; absent as long as they were never listed. */
+  /** Returns all services; `undefined` before they were listed. */
   readonly services: () => readonly Service[] | undefined;
   readonly configMaps: ObjectReader<ConfigMap>;
   readonly secrets: ObjectReader<Secret>;
   readonly podVolumes: Pick<PodVolumes, 'mounted' | 'devices' | 'extraGroups' | 'readFile'>;
-  /** Absent: the provider does not mount, so nothing has to be made safe. */
+  /** Makes subpaths of volumes safe; absent when the provider does not mount volumes. */
   readonly subPaths?: SubPaths;
   readonly cgroupParent: (pod: Pod) => string;
-  /** Absent: pods have no cgroups of their own. */
+  /** Access to the pods' cgroups; absent when pods have none. */
   readonly podCgroup?: PodCgroupAccess;
-  /** Absent: the provider knows no users of pods' own. */
+  /** Returns a pod's user namespace; absent when the provider does not support them. */
   readonly userNamespace?: RuntimeHelper['userNamespace'];
   readonly isPodTerminationRequested: (uid: string) => boolean;
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
-  /** Can the runtime handler make everything below a mount read-only? */
+  /** Whether the runtime handler supports recursive read-only mounts. */
   readonly supportsRecursiveReadOnly: (handler: string) => boolean;
 }
 
 /**
- * What a container gets from the node: variables, mounts, names. Gathered here, decided in `kube`, `volumes` and `pod-resources`.
+ * Makes the runtime helper, which collects what a container gets from the node: variables, mounts and names. The decisions are made in
+ * `kube`, `volumes` and `pod-resources`.
  *
  * Follows kubelet `GenerateRunContainerOptions`.
  */
@@ -89,7 +90,7 @@ export function runtimeHelper(deps: RuntimeHelperDeps): RuntimeHelper {
   };
 }
 
-interface Given {
+interface ContainerInputs {
   readonly podIps: readonly string[];
   readonly imageVolumes: ReadonlyMap<string, ImageSpec>;
 }
@@ -98,17 +99,17 @@ async function runContainerOptions(
   deps: RuntimeHelperDeps,
   pod: Pod,
   container: Container,
-  given: Given,
+  inputs: ContainerInputs,
 ): Promise<RunContainerOptions> {
-  const envs = await environment(deps, pod, container, given.podIps);
-  const mounts = await mountsOf(deps, pod, container, { ...given, envs });
+  const envs = await environment(deps, pod, container, inputs.podIps);
+  const mounts = await mountsOf(deps, pod, container, { ...inputs, envs });
   const podContainerDir = layout.containerDir(deps.rootDir, uidOf(pod), container.name);
   if (container.terminationMessagePath) mkdirSync(podContainerDir, { recursive: true, mode: 0o750 });
   const devices = deps.podVolumes.devices(pod, container);
   return { envs, mounts, devices, podContainerDir: container.terminationMessagePath ? podContainerDir : '' };
 }
 
-/** R184, R185. */
+/** The environment variables of a container (R184, R185). */
 async function environment(
   deps: RuntimeHelperDeps,
   pod: Pod,
@@ -149,14 +150,14 @@ async function environment(
   });
 }
 
-/** Reads ahead the files that earlier containers of the pod left in its volumes, for the values of their keys. */
+/** Prefetches the files that earlier containers of the pod wrote into its volumes, for variables that take their value from such a file. */
 async function fileKeys(
   { podVolumes }: RuntimeHelperDeps,
   pod: Pod,
   { env = [] }: Container,
 ): Promise<NonNullable<EnvironmentSources['fileKey']>> {
   const keyOf = (volume: string, path: string): string => `${volume}/${path}`;
-  const wanted = new Map(
+  const references = new Map(
     env.flatMap(({ valueFrom }) => {
       const { volumeName, path } = valueFrom?.fileKeyRef ?? {};
       return volumeName === undefined || path === undefined
@@ -164,8 +165,8 @@ async function fileKeys(
         : [[keyOf(volumeName, path), { volumeName, path }]];
     }),
   );
-  const text = await readAhead([...wanted.keys()], async (key) => {
-    const { volumeName = '', path = '' } = wanted.get(key) ?? {};
+  const text = await readAhead([...references.keys()], async (key) => {
+    const { volumeName = '', path = '' } = references.get(key) ?? {};
     return podVolumes.readFile(pod, volumeName, path);
   });
   return ({ volumeName, path, key, optional = false }) => {
@@ -174,7 +175,7 @@ async function fileKeys(
     try {
       return envFileValue(found ?? noFile(path), key);
     } catch (cause) {
-      // the kubelet does not tell users what is in it
+      // like the kubelet, the error does not show the file's content
       throw new AgentError('invalid_argument', "couldn't parse env file", { cause });
     }
   };
@@ -184,13 +185,13 @@ function noFile(path: string): never {
   throw new AgentError('not_found', `there is no file ${path}`);
 }
 
-/** Reads what is wanted; of a failure is told only when its result is asked for. */
+/** Prefetches items by key. A failure is thrown only when its result is requested. */
 async function readAhead<T>(
-  wanted: readonly string[],
+  keys: readonly string[],
   read: (key: string) => Promise<T>,
 ): Promise<(key: string) => T | undefined> {
-  const results = await Promise.allSettled(wanted.map(read));
-  const byKey = new Map(wanted.map((key, index) => [key, results[index]]));
+  const results = await Promise.allSettled(keys.map(read));
+  const byKey = new Map(keys.map((key, index) => [key, results[index]]));
   return (key) => {
     const result = byKey.get(key);
     if (result?.status === 'rejected') throw AgentError.from(result.reason, 'unavailable');
@@ -198,7 +199,7 @@ async function readAhead<T>(
   };
 }
 
-/** Reads objects ahead; one that does not exist is absent. */
+/** Prefetches objects; one that does not exist is `undefined`. */
 const fetchAll = <T extends KubeObject>(
   reader: ObjectReader<T>,
   namespace: string,
@@ -215,7 +216,7 @@ async function mountsOf(
   deps: RuntimeHelperDeps,
   pod: Pod,
   container: Container,
-  { podIps, imageVolumes, envs }: Given & { readonly envs: readonly EnvironmentVariable[] },
+  { podIps, imageVolumes, envs }: ContainerInputs & { readonly envs: readonly EnvironmentVariable[] },
 ): Promise<readonly Mount[]> {
   const { podVolumes, subPaths } = deps;
   const volumes = podVolumes.mounted(pod);
@@ -242,7 +243,7 @@ async function mountsOf(
   return mounts;
 }
 
-/** Whether mounts can be made read-only with all below them; looked up only where one is to be. */
+/** Whether recursive read-only mounts are supported; looked up only for pods that request one. */
 async function canBeRecursive(
   { runtimeHandler, supportsRecursiveReadOnly }: RuntimeHelperDeps,
   pod: Pod,
@@ -252,7 +253,7 @@ async function canBeRecursive(
   return supportsRecursiveReadOnly((await runtimeHandler?.(pod)) ?? '');
 }
 
-/** Writes the pod's `/etc/hosts` and returns where it is. */
+/** Writes the pod's `/etc/hosts` and returns its path. */
 function writeHostsFile(deps: RuntimeHelperDeps, pod: Pod, podIps: readonly string[]): string {
   const path = layout.etcHosts(deps.rootDir, uidOf(pod));
   const aliases = pod.spec?.hostAliases ?? [];
@@ -262,6 +263,6 @@ function writeHostsFile(deps: RuntimeHelperDeps, pod: Pod, podIps: readonly stri
     : managedHostsFile({ podIPs: podIps, hostName: hostname, hostDomain: domain, hostAliases: aliases });
   mkdirSync(layout.podDir(deps.rootDir, uidOf(pod)), { recursive: true, mode: 0o750 });
   writeFileSync(path, text);
-  chmodSync(path, 0o644); // past the umask
+  chmodSync(path, 0o644); // regardless of the umask
   return path;
 }

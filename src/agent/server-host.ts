@@ -31,7 +31,7 @@ import { join } from 'node:path';
 import { rfc3339 } from '../kube/time.ts';
 import { mkdir } from 'node:fs/promises';
 
-/** The slice of an agent's engines that the kubelet API shows. */
+/** The parts of the engines that the kubelet API serves. */
 export interface ServedEngines {
   readonly provider: PodProvider;
   readonly podManager: MetricSources['podManager'] & {
@@ -51,23 +51,23 @@ export interface ServerHostOptions {
   readonly engines: ServedEngines;
   readonly nodeName: string;
   readonly clock?: Clock;
-  /** Metrics of other parts of the agent, for `/metrics`. */
+  /** The metrics of other subsystems, for `/metrics`. */
   readonly moreMetrics?: () => readonly MetricFamily[];
-  /** Measures what `/stats/summary` tells beyond what containers use; absent: it does not tell that. */
+  /** The node summary for `/stats/summary`, in addition to the usage of containers; absent when it is not measured. */
   readonly summary?: () => Pick<NodeSummary, 'of'> | undefined;
-  /** Reads cgroups for `/metrics/cadvisor`; absent: it tells what the provider knows. */
+  /** The cgroup readings for `/metrics/cadvisor`; absent: the provider's usage is served. */
   readonly cgroups?: Pick<CgroupReadings, 'collect'>;
-  /** What is wrong with the sync loop; absent: nothing is ever. */
+  /** Returns the problem of the sync loop; absent when it is not checked. */
   readonly syncLoopFault?: () => string | undefined;
-  /** The folder whose file system counts as the node's; default `/`. */
+  /** The directory whose file system counts as the node's. Default `/`. */
   readonly statsRoot?: string;
-  /** Below it checkpoints of containers are written; absent: there are none. */
+  /** The root directory for container checkpoints; absent when there are none. */
   readonly rootDir?: string;
-  /** Folder that `/logs/` shows; absent: none. */
+  /** The directory that `/logs/` serves; absent for none. */
   readonly logsRoot?: string;
   /** For `/statusz`. */
   readonly program?: ProgramStatus;
-  /** For `/debug/pprof/cmdline`; absent: not told. */
+  /** For `/debug/pprof/cmdline`; absent when it is not served. */
   readonly commandLine?: readonly string[];
   /** For `/configz`. */
   readonly configz?: () => unknown;
@@ -77,10 +77,10 @@ export interface ServerHostOptions {
   readonly setVerbosity?: (verbosity: number) => void;
 }
 
-/** How long a command of `/run` may take, ms. */
+/** The timeout of a `/run` command, ms. */
 const runTimeoutMs = 600_000;
 
-/** What the kubelet API serves of an agent. */
+/** Makes the host of the kubelet API from the agent's subsystems. */
 export function serverHost(options: ServerHostOptions): ServerHost {
   const { engines, nodeName, clock = systemClock } = options;
   const { provider, podManager, statusManager } = engines;
@@ -104,19 +104,19 @@ export function serverHost(options: ServerHostOptions): ServerHost {
     ],
     probeMetrics: () => engines.metrics?.collectProbes() ?? [],
     ...(checkpoint && { checkpoint }),
-    ...told(options),
+    ...ownPages(options),
   };
 }
 
-const toldKeys = ['logsRoot', 'program', 'commandLine', 'configz', 'flags', 'setVerbosity'] as const;
+const ownPageKeys = ['logsRoot', 'program', 'commandLine', 'configz', 'flags', 'setVerbosity'] as const;
 
-/** What of the agent itself the API shows, as far as it was given. */
-const told = (options: ServerHostOptions): Pick<ServerHost, (typeof toldKeys)[number]> =>
+/** The pages about the agent itself, as far as the options have them. */
+const ownPages = (options: ServerHostOptions): Pick<ServerHost, (typeof ownPageKeys)[number]> =>
   Object.fromEntries(
-    toldKeys.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]] as const])),
+    ownPageKeys.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]] as const])),
   );
 
-/** Reads node and pods; rates come from one reading to the next. */
+/** Makes the reader of the usage of node and pods. Rates are computed between two readings. */
 function usageOf(
   { engines, clock = systemClock, statsRoot = '/', summary, cgroups }: ServerHostOptions,
   listUsage: () => Promise<readonly PodUsage[]>,
@@ -157,7 +157,7 @@ function withStarts(pod: PodUsage, status: PodStatus | undefined): ServedPodUsag
   return { ...pod, containers, ...(startTime !== undefined && { startedAt: Date.parse(startTime) }) };
 }
 
-/** What the provider knows of use: measured here by pod, or as whole pages of its backend's. */
+/** The provider's usage methods: usage by pod, or whole pages of its backend. */
 function usagePowers(
   options: ServerHostOptions,
 ): Pick<ServerHost, 'usage' | 'statsSummary' | 'resourceMetrics'> {
@@ -174,7 +174,7 @@ function usagePowers(
 
 type Live = Pick<ServerHost, 'readLog' | 'run' | 'exec' | 'attach' | 'portForward'>;
 
-/** What of the provider's powers takes part in a container's life. */
+/** The provider's methods on running containers. */
 function livePowers({ provider, podManager }: ServedEngines): Live {
   const readLogs = provider.readLogs?.bind(provider);
   const run = provider.execSync?.bind(provider);
@@ -198,7 +198,7 @@ function livePowers({ provider, podManager }: ServedEngines): Live {
   };
 }
 
-/** A static pod has no status but what the agent knows (kubelet `GetPods`). */
+/** Adds the agent's status to a static pod, which has no other (kubelet `GetPods`). */
 function withStatus(pod: Pod, statuses: ServedEngines['statusManager']): Pod {
   const status = isStaticPod(pod) ? statuses.getPodStatus(uidOf(pod)) : undefined;
   return status ? { ...pod, status } : pod;
@@ -214,21 +214,24 @@ const review = (group: string, resource: string, kind: string): Resource => ({
 const tokenReviews = review('authentication.k8s.io', 'tokenreviews', 'TokenReview');
 const accessReviews = review('authorization.k8s.io', 'subjectaccessreviews', 'SubjectAccessReview');
 
-/** Reviews by the API server. */
+/** Makes the token and access reviews by the API server. */
 export const apiReviews = (client: ApiClient): Reviews => ({
   tokenReview: async (token) => {
     const object = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
-    const made: KubeObject & { status?: TokenReviewStatus } = await client.create(tokenReviews, object);
-    return made.status ?? {};
+    const review: KubeObject & { status?: TokenReviewStatus } = await client.create(tokenReviews, object);
+    return review.status ?? {};
   },
   subjectAccessReview: async (spec: SubjectAccessReviewSpec) => {
     const object = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
-    const made: KubeObject & { status?: { allowed?: boolean } } = await client.create(accessReviews, object);
-    return made.status ?? {};
+    const review: KubeObject & { status?: { allowed?: boolean } } = await client.create(
+      accessReviews,
+      object,
+    );
+    return review.status ?? {};
   },
 });
 
-/** How an agent's kubelet API is served. */
+/** The options of {@link serveKubeletApi}. */
 export interface ServeOptions
   extends
     ServerHostOptions,
@@ -249,27 +252,27 @@ export interface ServeOptions
       | 'streams'
       | 'tracer'
     > {
-  /** `webhook` asks the API server and needs `client`; `alwaysAllow` lets everybody in who has shown who they are. */
+  /** `webhook` makes access reviews with `client`; `alwaysAllow` allows every authenticated request. */
   readonly authorization: 'webhook' | 'alwaysAllow';
-  /** Who may call it, in place of `authorization`, `client` and `anonymousAuth`. */
+  /** The authenticators and the authorizer, in place of `authorization`, `client` and `anonymousAuth`. */
   readonly access?: Pick<KubeletServerOptions, 'authorizer' | 'authenticators' | 'anonymousAuth'>;
-  /** Whether bearer tokens are looked at (`authentication.webhook.enabled`); default: yes. */
+  /** Whether bearer tokens are accepted (`authentication.webhook.enabled`). Default true. */
   readonly reviewTokens?: boolean;
-  /** Where tokens and accesses are reviewed; absent: client certificates are the only way in. */
+  /** The API client for reviews; absent: only client certificates are accepted. */
   readonly client?: ApiClient;
-  /** How long answers of the API server are remembered. */
+  /** How long review results are cached. */
   readonly webhookTimes?: Partial<WebhookTimes>;
   readonly logger?: Logger;
-  /** Files of the serving key pair, looked at again and again; they win over `tls`. */
+  /** The files of the serving key pair, reloaded when they change; take precedence over `tls`. */
   readonly tlsFiles?: CertificateFiles;
-  /** File of client authorities, looked at again and again; it wins over `clientCa`. */
+  /** The file of client CAs, reloaded when it changes; takes precedence over `clientCa`. */
   readonly clientCaFile?: string;
 }
 
 /**
  * Serves the kubelet API of an agent until `close()`.
  *
- * @throws {AgentError} `invalid_argument` when webhook authorization has no API server to ask
+ * @throws {AgentError} `invalid_argument` when webhook authorization has no API server
  */
 export async function serveKubeletApi(options: ServeOptions): Promise<KubeletServer> {
   const { clock = systemClock, logger = silentLogger } = options;
@@ -322,7 +325,7 @@ function accessOf(
   if (access) return { ...who, authorizer: access.authorizer };
   throw new AgentError(
     'invalid_argument',
-    'webhook authorization needs an API server to ask; without one choose alwaysAllow',
+    'webhook authorization needs an API server; use alwaysAllow without one',
   );
 }
 
@@ -332,7 +335,10 @@ interface ContainerCheckpointsDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Has checkpoints of containers written below the root directory, under the kubelet's names (`CheckpointContainer`, pkg/kubelet/kubelet.go). */
+/**
+ * Makes the handler that writes container checkpoints below the root directory, with the kubelet's file names (`CheckpointContainer`,
+ * pkg/kubelet/kubelet.go).
+ */
 export function containerCheckpoints(deps: ContainerCheckpointsDeps): ServerHost['checkpoint'] {
   const write = deps.provider.checkpoint?.bind(deps.provider);
   return (

@@ -31,29 +31,29 @@ export interface HostDeps {
   readonly logger: Logger;
   readonly recorder: EventRecorder;
   readonly mounter: Mounter;
-  /** Pods may have the cluster's trust bundles projected (gate ClusterTrustBundleProjection). */
+  /** Allows projected volumes with the cluster's trust bundles (feature gate ClusterTrustBundleProjection). */
   readonly projectsTrustBundles?: boolean;
-  /** Secrets are written to memory alone. */
+  /** Writes secrets to memory-backed file systems only. */
   readonly secretsInMemory?: boolean;
   readonly rootDir: string;
-  /** Absent: standalone; pods that refer to API objects cannot run. */
+  /** The API client. Without one the agent is standalone, and pods that reference API objects cannot run. */
   readonly kubeClient?: ApiClient;
   readonly nodeAllocatable: () => ResourceList;
 }
 
-/** A node that gives pods volumes, secrets and config maps; what else a {@link PodHost} has is the caller's. */
+/** The members of a {@link PodHost} for volumes, secrets and config maps; the caller adds the others. */
 export interface NodeHost extends Pick<PodHost, 'volumes' | 'objects' | 'pullSecrets' | 'cleanupOrphans'> {
   readonly podVolumes: PodVolumes;
-  /** The files of a volume that is made from API objects, as they would be written; undefined for volumes of other kinds. */
+  /** Returns the files of a volume that is built from API objects; `undefined` for volumes of other kinds. */
   readonly payload: (pod: Pod, volume: Volume) => Promise<Payload> | undefined;
   readonly configMaps: ObjectWatch<ConfigMap>;
   readonly secrets: ObjectWatch<Secret>;
-  /** For plug-ins that give credentials by service account. */
+  /** The service accounts, for credential plug-ins that use their tokens. */
   readonly serviceAccounts: ServiceAccounts;
   stop(): void;
 }
 
-/** The volumes of pods below the root directory, and the API objects that pods refer to. */
+/** Makes the volumes of pods below the root directory, and the access to the API objects that pods reference. */
 export const buildNodeHost = (options: AgentOptions, common: CommonParts, node: NodeView): NodeHost =>
   nodeHost({
     ...common,
@@ -65,7 +65,7 @@ export const buildNodeHost = (options: AgentOptions, common: CommonParts, node: 
     ...(options.client && { kubeClient: options.client }),
   });
 
-/** Puts together what pods find on this node. */
+/** Composes the volumes and objects of pods. */
 export function nodeHost(deps: HostDeps): NodeHost {
   const { clock, random, logger } = deps;
   const client = deps.kubeClient ?? standalone;
@@ -131,7 +131,7 @@ const serviceAccountsOf = (client: Pick<ApiClient, 'get'>, tokens: TokenManager)
   token: (pod, wish) => tokens.get(pod, wish),
 });
 
-/** Absent: the feature is off, or there is nobody to ask. */
+/** Makes the access to trust bundles; `undefined` when the feature is off or there is no API server. */
 const trustBundlesOf = ({
   projectsTrustBundles,
   kubeClient: client,
@@ -176,7 +176,7 @@ function payloadOf(parts: PayloadParts, pod: Pod, volume: Volume): Promise<Paylo
   });
 }
 
-/** An optional object that does not exist counts as empty. */
+/** Reads an object; an optional one that does not exist counts as empty. */
 async function found<T extends object>(
   object: Promise<T>,
   optional: boolean | undefined,
@@ -189,7 +189,7 @@ async function found<T extends object>(
   }
 }
 
-/** R148: missing ones are left out with one Warning; never fatal. */
+/** Reads the image pull secrets of a pod. Missing ones are omitted with one Warning Event; never fails (R148). */
 async function pullSecretsOf(
   { recorder, logger }: HostDeps,
   secrets: ObjectWatch<Secret>,
@@ -203,7 +203,7 @@ async function pullSecretsOf(
   const missing = names.filter((_, index) => results[index]?.status === 'rejected');
   if (missing.length > 0) {
     const list = missing.join(', ');
-    logger.warn('pull secrets could not be had', {
+    logger.warn('pull secrets could not be read', {
       uid: uidOf(pod),
       secrets: missing,
       err: messageOf(results.find((r) => r.status === 'rejected')?.reason),
@@ -222,7 +222,7 @@ const refuse = (): never => {
   throw new AgentError('unavailable', 'standalone: there is no API server to read from');
 };
 
-/** The API server of an agent without one: everything is refused. */
+/** The API client of a standalone agent: every request fails. */
 const standalone: ApiClient = {
   get: refuse,
   list: refuse,

@@ -9,13 +9,13 @@ const message = 'Pod was active on the node longer than the specified deadline';
 export interface ActiveDeadlineDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly recorder: EventRecorder;
-  /** The status as this agent last computed it. */
+  /** The last status that this agent computed. */
   getPodStatus(uid: string): PodStatus | undefined;
 }
 
 /**
- * Is the pod over `spec.activeDeadlineSeconds`? Counted from the start time of the cached status, if there is one, even when that
- * has none; else from the pod's own status (R207). Due at the very second.
+ * True once the pod has been active for `spec.activeDeadlineSeconds`, at that very second. Counted from the start time of the cached
+ * status; when there is no cached status, from the pod's own status (R207). Never true when the status used has no start time.
  */
 export function isPastActiveDeadline(pod: Pod, cached: PodStatus | undefined, now: number): boolean {
   const deadlineSeconds = pod.spec?.activeDeadlineSeconds;
@@ -25,7 +25,7 @@ export function isPastActiveDeadline(pod: Pod, cached: PodStatus | undefined, no
 }
 
 /**
- * Ends pods that were active for too long: asks for a sync at each tick and forces the phase Failed in it.
+ * ActiveDeadline ends pods that exceed their active deadline: it requests a sync at each tick, and the sync sets the phase to Failed.
  *
  * Follows kubelet `activeDeadlineHandler`.
  */
@@ -36,12 +36,12 @@ export class ActiveDeadline {
     this.#deps = deps;
   }
 
-  /** Asked at each tick of the sync loop (R43). */
+  /** True when the pod must be synced because its deadline has passed. Called at each tick of the sync loop (R43). */
   shouldSync(pod: Pod): boolean {
     return isPastActiveDeadline(pod, this.#deps.getPodStatus(uidOf(pod)), this.#deps.clock.now());
   }
 
-  /** Asked whenever the status is generated; says so in an Event each time. */
+  /** The reason and message once the deadline has passed; records an Event each time. Called whenever the status is generated. */
   shouldEvict(pod: Pod): { readonly reason: string; readonly message: string } | undefined {
     if (!this.shouldSync(pod)) return undefined;
     this.#deps.recorder.event(pod, 'Normal', reason, message);

@@ -17,7 +17,7 @@ import { terminatedByKubelet } from '../kube/disruption.ts';
 import { keyOf } from '../kube/names.ts';
 import { messageOf } from '../base/errors.ts';
 
-/** What allocations depend on besides the workers. */
+/** The dependencies of the allocation manager besides the workers. */
 export interface AllocationParts {
   readonly podManager: PodManager;
   readonly statusManager: StatusManager;
@@ -25,7 +25,7 @@ export interface AllocationParts {
   readonly metrics: Pick<EngineMetrics, 'pods'>;
 }
 
-/** The allocation manager over these parts. @param workers asked late: they ask it for each pod's resources */
+/** Makes the allocation manager. @param workers a getter, because the workers in turn depend on the allocation manager */
 export function makeAllocationManager(
   options: EnginesOptions,
   parts: AllocationParts,
@@ -89,8 +89,8 @@ function admissionOf(
 const message = 'Preempted in order to admit critical pod';
 
 /**
- * Ends a pod so that a critical one can run, with the victim's own grace (R135); resolves when it has stopped. One that does not stop in
- * time keeps nobody waiting: its worker goes on trying.
+ * Preempts a pod for a critical one, with the victim's own grace period (R135). Resolves when the victim has stopped, or when it has not
+ * stopped in time: its worker then keeps trying.
  *
  * Follows kubelet `CriticalPodAdmissionHandler.evictPodsToFreeRequests`.
  */
@@ -98,7 +98,7 @@ export async function preemptPod(
   deps: KillPodDeps & {
     readonly clock: Pick<Clock, 'now'>;
     readonly logger: Logger;
-    /** It has stopped; absent: nobody counts. */
+    /** Called when the victim has stopped, for metrics. */
     readonly preempted?: () => void;
   },
   victim: Pod,

@@ -6,14 +6,14 @@ import type { PodResourceMap, ResourceKeeper } from '../kube/resources/pod-resou
 import { decodeResourceCheckpoint, encodeResourceCheckpoint } from '../kube/resources/resource-checkpoint.ts';
 
 /**
- * Keeps pods' resources in a file, the kubelet's own. Calls that come while it is written share the next write.
+ * CheckpointFile stores the pods' allocated resources in a file with the kubelet's format. Calls during a write share the next write.
  *
- * @throws {AgentError} `failed_precondition` when the file is damaged: which resources pods have cannot be guessed
+ * @throws {AgentError} `failed_precondition` when the file is damaged, because the pods' resources cannot be guessed
  */
 export class CheckpointFile implements ResourceKeeper {
   readonly before: PodResourceMap;
   readonly #path: string;
-  /** Of what the file holds, which with thousands of pods is half a megabyte. */
+  /** The digest of the file's content, which with thousands of pods is half a megabyte. */
   #digest: string | undefined;
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;

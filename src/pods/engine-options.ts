@@ -11,7 +11,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import type { Tracer } from '../base/tracing.ts';
 import type { ResourceKeeper } from '../kube/resources/pod-resources.ts';
 
-/** What the engines are made of; everything is decided by now. */
+/** The options of {@link buildEngines}, with all defaults applied. */
 export interface EnginesOptions {
   readonly nodeName: string;
   readonly nodeIPs: readonly string[];
@@ -25,11 +25,11 @@ export interface EnginesOptions {
   readonly logger: Logger;
   readonly periods: { readonly resyncMs: number; readonly relistMs: number };
   readonly statuses?: StatusTelling;
-  /** Between the deletion of a mirror pod and its next creation, ms; default 0. */
+  /** The time between the deletion of a mirror pod and its next creation, ms. Default 0. */
   readonly mirrorPauseMs?: number;
   readonly host: Partial<PodHost>;
   readonly provider: PodProvider;
   readonly tracer?: Tracer;
-  /** Keeps the pods' resources for the next agent; absent: they end with this one. */
+  /** Stores the pods' allocated resources across restarts of the agent; absent: they are lost at a restart. */
   readonly allocations?: ResourceKeeper;
 }

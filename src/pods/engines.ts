@@ -32,7 +32,7 @@ import { SyncSteps } from './sync-pod.ts';
 import { detachedObjects, detachedProbes, tracedProvider, tracedSyncer } from './tracing.ts';
 import type { EnginesOptions } from './engine-options.ts';
 
-/** The parts of a pods controller, put together. */
+/** The components of a pods controller, composed. */
 export interface Engines {
   readonly provider: PodProvider;
   readonly metrics: EngineMetrics;
@@ -46,20 +46,20 @@ export interface Engines {
   readonly allocationManager: AllocationManager;
   readonly runtimeState: RuntimeState;
   readonly housekeeping: Housekeeping;
-  /** R43: pods whose time has come. */
+  /** The pods that are due for a sync (R43). */
   podsToSync(): readonly Pod[];
-  /** Makes the mirrors of static pods that were synced before the API server knew the node. */
+  /** Creates the mirror pods of static pods that were synced before the node was registered. */
   registerStaticPods(): Promise<void>;
-  /** R44. */
+  /** Stores a changed probe result in the status and syncs the pod (R44). */
   handleProbeUpdate(update: ProbeUpdate): void;
-  /** R42. */
+  /** Removes dead containers of the event's pod (R42). */
   trimDeadContainers(event: PodLifecycleEvent): void;
-  /** Starts what runs beside the sync loop; resolves when all of it has ended with `signal`. */
+  /** Starts the components that run beside the sync loop; resolves when all have stopped after `signal` aborts. */
   start(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Puts the engines of one node together: the one place that knows who fills whose slice.
+ * Composes the engines of one node; the only place that knows how they depend on each other.
  *
  * Follows kubelet `NewMainKubelet`.
  */
@@ -89,7 +89,7 @@ export function buildEngines(unguarded: EnginesOptions): Engines {
     },
     trimDeadContainers: (event) => {
       const { podWorkers } = parts;
-      // the last status of an evicted pod is made of its containers: they stay until it is (R64 removes them then)
+      // the last status of an evicted pod is generated from its containers: they stay until then (R64 removes them)
       const ended = !podWorkers.couldHaveRunningContainers(event.uid);
       const all = ended && podWorkers.shouldPodContentBeRemoved(event.uid);
       removeDead(options, parts, event.uid, all);
@@ -131,17 +131,17 @@ interface Parts extends Pick<
   readonly deadline: ActiveDeadline;
   readonly mirrorClient: MirrorClient;
   readonly host: PodHost;
-  /** Absent: the provider keeps nothing of pods that have ended. */
+  /** Absent when the provider stores nothing for pods that have ended. */
   readonly remains?: Remains;
 }
 
-/** Statuses of so many pods are told at once; more than the client's connections would only wait. */
+/** The number of pods whose statuses are sent in parallel; more than the client's connections would only wait. */
 const statusesAtOnce = 16;
 
-/** What a relist finds changed is looked at side by side: the runtime answers many calls at once. */
+/** The number of changed pods that a relist inspects in parallel. */
 const inspectionsAtOnce = 16;
 
-/** Requests are served together, so many may wait. */
+/** The number of on-demand relists that may wait; one listing serves all of them. */
 const onDemandCapacity = 10_000;
 
 const makePleg = (
@@ -167,12 +167,15 @@ const makePleg = (
     { relistPeriodMs: periods.relistMs, onDemandCapacity, parallel: inspectionsAtOnce },
   );
 
-/** What stands in a ring: workers call the steps, the steps ask the workers. The ring is closed by asking `parts.podWorkers` late. */
+/**
+ * Makes the components that depend on each other: workers call the steps, and the steps query the workers, through a late read of
+ * `parts.podWorkers`.
+ */
 function coreParts(options: EnginesOptions): Parts {
   const { clock, logger, recorder, provider, random, kubeClient, periods } = options;
   const metrics = new EngineMetrics(clock);
   const podCache: PodCache = new PodCache((uid) => {
-    pleg.requestRelist(uid); // who waits for news does not wait for the next full relist
+    pleg.requestRelist(uid); // a call that waits for a newer status gets it before the next full relist
   });
   const podManager = new PodManager();
   const pleg = makePleg(options, podCache, podManager, metrics);
@@ -227,7 +230,7 @@ function coreParts(options: EnginesOptions): Parts {
   return parts;
 }
 
-/** @param removed is called when nothing of a pod is left */
+/** Makes the clean-up for a remote provider. @param removed called when everything of a pod is removed */
 function remainsOf(
   { provider, clock, logger, recorder }: EnginesOptions,
   removed: (uid: string) => void,
@@ -255,13 +258,13 @@ function makeStatusManager(
       newsTold: metrics.pods.newsTold,
       containerEnded: metrics.pods.containerEnded,
       statusSent: (pod) => {
-        metrics.starts.told(pod);
+        metrics.starts.statusSent(pod);
       },
     },
   });
 }
 
-/** The three verbs of a pod over these parts. @param workers asked late: they are made of the steps */
+/** Makes the steps of a pod. @param workers a getter, because the workers depend on the steps */
 function makeSteps(
   options: EnginesOptions,
   parts: Omit<Parts, 'podWorkers' | 'allocationManager'>,
@@ -309,7 +312,7 @@ function mirrorDeps(
   return { mirrorClient, logger, nodeGetter, ...pause };
 }
 
-/** Where a standalone agent's statuses would go. */
+/** The status client of a standalone agent: every request fails. */
 const nowhere: StatusClient = {
   getPod: () => Promise.reject(new AgentError('unavailable', 'standalone: there is no API server')),
   patchStatus: () => Promise.reject(new AgentError('unavailable', 'standalone: there is no API server')),
@@ -387,7 +390,7 @@ function housekeepingDeps(
   };
 }
 
-/** What housekeeping does at providers whose pods are not on this machine. */
+/** The additional housekeeping for providers whose pods are not on this machine. */
 const remoteCleanups = (
   { provider }: EnginesOptions,
   { remains }: Parts,
@@ -398,7 +401,7 @@ const remoteCleanups = (
   }),
 });
 
-/** By what the runtime was seen to have last: a pod that is not known has nothing to remove. */
+/** Removes dead containers according to the last observed status; a pod that is not cached has none. */
 function removeDead(
   { provider }: Pick<EnginesOptions, 'provider'>,
   { podCache }: Pick<Parts, 'podCache'>,
@@ -409,7 +412,7 @@ function removeDead(
   if (observed) provider.removeDeadContainers?.(uid, all, observed);
 }
 
-/** R44: what a probe found is written first, then the pod is synced. */
+/** Stores a changed probe result in the status, then syncs the pod (R44). */
 function applyProbeUpdate(update: ProbeUpdate, statuses: StatusManager, syncHandler: PodSyncHandler): void {
   const { type, podUid, containerId, result } = update;
   if (type === 'liveness' && result !== 'Failure') return;

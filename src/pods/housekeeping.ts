@@ -10,10 +10,10 @@ import type { Remains } from './remains.ts';
 
 export interface HousekeepingDeps {
   readonly logger: Logger;
-  /** Absent: nobody counts. */
+  /** Receives counts for metrics. */
   readonly counts?: { restarted(pod: Pod): void; orphanFound(): void };
   readonly pods: {
-    /** Real pods and mirrors apart, and mirrors (full names) whose static pod is gone. */
+    /** The pods and the mirror pods, separately, and the full names of mirror pods whose static pod is gone. */
     getPodsAndMirrorPods(): {
       readonly pods: readonly Pod[];
       readonly mirrors: readonly Pod[];
@@ -21,7 +21,7 @@ export interface HousekeepingDeps {
     };
   };
   readonly workers: {
-    /** @param known takes what is left, in place of what it had */
+    /** @param known the map to fill with the remaining workers; other entries are removed */
     syncKnownPods(desired: readonly Pod[], wanted: Members, known: Map<string, PodWorkerSync>): void;
     startPod(pod: Pod): void;
     killPod(pod: Pod): void;
@@ -32,44 +32,45 @@ export interface HousekeepingDeps {
   readonly statuses: { removeOrphanedStatuses(keep: Members): void };
   readonly allocations: { removeOrphanedPods(remaining: Members): void };
   readonly observations: { removeOrphans(keep: (uid: string) => boolean): void };
-  /** R70: the runtime's own listing, not the cache's; stopped pods too. */
+  /** Lists the pods in the runtime itself, not from the cache, including stopped ones (R70). */
   listPods(): Promise<readonly RuntimePod[]>;
   isActive(pod: Pod): boolean;
   deleteMirrorPod(fullName: string): Promise<void>;
-  /** R73: directories, volumes, allocations of pods that nobody wants or runs. */
+  /** Removes directories, volumes and allocations of pods that are neither desired nor running (R73). */
   cleanupOrphans(desired: Members, running: Members): Promise<void>;
-  /** What a remote provider keeps of pods that have ended; absent: nothing. */
+  /** The clean-up of what a remote provider stores for pods that have ended; absent when it stores nothing. */
   readonly remains?: Pick<Remains, 'sweep' | 'forget'>;
-  /** What of the provider belongs to no pod that is wanted or has a worker; absent: nothing. */
+  /** Removes resources of the provider that belong to no pod in `wanted`; absent when there are none. */
   cleanupProvider?(wanted: Members): Promise<void>;
-  /** R79: cgroups and back-off entries of what cannot run. What there is is noted before the pods are read (R67). */
+  /** Removes cgroups and back-off entries of pods that cannot run (R79). The call records what exists before the pods are read (R67). */
   cleanupNode(): (possiblyRunning: Members) => Promise<void>;
 }
 
-/** What one pass knows of the node, by UID. */
+/** The state of the node that one pass collects, by UID. */
 interface Findings {
   readonly desired: RecurringSet;
   readonly inRuntime: RecurringSet;
   readonly known: Map<string, PodWorkerSync>;
-  /** What ran without being wanted in the last pass. */
+  /** The pods that ran without being desired in the last pass. */
   orphans: ReadonlySet<string>;
 }
 
 /**
- * The periodic sweep that makes what runs equal what is wanted, whatever was missed. The order of its steps matters (R67…R80).
+ * Housekeeping periodically makes the running pods match the desired ones, whatever events were missed. The order of its steps matters
+ * (R67…R80).
  *
  * Follows kubelet `HandlePodCleanups`.
  */
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
-  /** Taken by a pass and given back: every two seconds thousands of pods are mostly the same. */
+  /** The collections of the last pass, reused by the next: every two seconds thousands of pods are mostly the same. */
   #spare: Findings | undefined;
 
   constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
   }
 
-  /** One pass. @throws where the runtime's pods cannot be listed; the next pass does what this one has left */
+  /** Runs one pass. @throws when the runtime's pods cannot be listed; the next pass then does the rest */
   async handlePodCleanups(): Promise<void> {
     const findings = this.#spare ?? {
       desired: new RecurringSet(),
@@ -77,7 +78,7 @@ export class Housekeeping {
       known: new Map(),
       orphans: new Set(),
     };
-    this.#spare = undefined; // another pass, should it begin before the end of this one, has its own
+    this.#spare = undefined; // a pass that begins before the end of this one makes its own collections
     try {
       await sweep(this.#deps, findings);
     } finally {
@@ -88,11 +89,11 @@ export class Housekeeping {
 
 async function sweep(deps: HousekeepingDeps, findings: Findings): Promise<void> {
   const { known, ...sets } = findings;
-  const cleanupNode = deps.cleanupNode(); // R67: notes what there is before the pods are read
+  const cleanupNode = deps.cleanupNode(); // R67: records what exists before the pods are read
   const { pods, mirrors, orphanedMirrorFullNames } = deps.pods.getPodsAndMirrorPods();
   const desired = sets.desired.refill(pods, uidOf);
   deps.workers.syncKnownPods(pods, desired, known);
-  const listed = await deps.listPods(); // R70: without it the pass ends here
+  const listed = await deps.listPods(); // R70: when it fails the pass ends here
   const running = listed.every(isRunning) ? listed : listed.filter(isRunning);
   const inRuntime = sets.inRuntime.refill(running, ({ uid }) => uid);
   const possiblyRunning: Members = {
@@ -114,7 +115,7 @@ async function sweep(deps: HousekeepingDeps, findings: Findings): Promise<void> 
   const wanted: Members = { has: (uid) => desired.has(uid) || known.has(uid) || restarted.has(uid) };
   deps.remains?.sweep(listed, (uid) => wanted.has(uid));
   deps.remains?.forget(wanted);
-  await attempt(deps.logger, 'what the provider keeps', async () => deps.cleanupProvider?.(wanted));
+  await attempt(deps.logger, 'resources of the provider', async () => deps.cleanupProvider?.(wanted));
 }
 
 const isRunning = ({ containers, sandboxes }: RuntimePod): boolean =>
@@ -123,8 +124,8 @@ const isRunning = ({ containers, sandboxes }: RuntimePod): boolean =>
 const isRunningItem = ({ state }: { readonly state: string }): boolean => state === 'running';
 
 /**
- * R77: what runs without a worker is not wanted, a refused pod's containers too. A remote provider's listing may be late: what runs there must be
- * shown by two listings.
+ * Kills running pods without a worker, including containers of a rejected pod (R77). The listing of a remote provider may lag behind, so a
+ * pod there must appear in two listings.
  */
 function killOrphans(deps: HousekeepingDeps, orphans: readonly RuntimePod[], findings: Findings): void {
   for (const pod of orphans) {
@@ -135,7 +136,7 @@ function killOrphans(deps: HousekeepingDeps, orphans: readonly RuntimePod[], fin
   if (deps.remains) findings.orphans = new Set(orphans.map(({ uid }) => uid));
 }
 
-/** R74. */
+/** Deletes mirror pods whose static pod is gone (R74). */
 async function deleteOrphanedMirrors(deps: HousekeepingDeps, fullNames: readonly string[]): Promise<void> {
   for (const fullName of fullNames) {
     if (deps.workers.isPodForMirrorPodTerminatingByFullName(fullName)) continue;
@@ -143,7 +144,7 @@ async function deleteOrphanedMirrors(deps: HousekeepingDeps, fullNames: readonly
   }
 }
 
-/** R75: how a UID that was made anew starts again. Returns the UIDs that now have a worker. */
+/** Gives a worker to desired pods without one, such as a UID that was created again (R75). Returns their UIDs. */
 function restartMissingWorkers(deps: HousekeepingDeps, pods: readonly Pod[], known: Members): Members {
   const missing = pods.filter((pod) => !known.has(uidOf(pod)) && deps.isActive(pod) && !isMirrorPod(pod));
   for (const pod of missing) {
@@ -153,7 +154,7 @@ function restartMissingWorkers(deps: HousekeepingDeps, pods: readonly Pod[], kno
   return new Set(missing.map(uidOf));
 }
 
-/** R76: a pod that was refused and then deleted has no worker that could end it. */
+/** Kills a pod that was rejected and then deleted: it has no worker that could terminate it (R76). */
 function finishRejected(
   deps: HousekeepingDeps,
   pods: readonly Pod[],
@@ -168,11 +169,11 @@ function finishRejected(
   });
 }
 
-/** R73: one failing step does not end the pass. */
+/** Runs one step and logs its failure, which does not end the pass (R73). */
 async function attempt(logger: Logger, what: string, act: () => Promise<void>): Promise<void> {
   try {
     await act();
   } catch (reason) {
-    logger.error('housekeeping could not clean up', { what, err: messageOf(reason) });
+    logger.error('housekeeping clean-up failed', { what, err: messageOf(reason) });
   }
 }

@@ -16,16 +16,16 @@ import type { Node, OwnerReference, Pod } from '../kube/types.ts';
 import { isMirrorPodOf } from './pod-manager.ts';
 
 export interface MirrorClientDeps {
-  /** Absent: standalone, mirrors are neither made nor deleted (R25). */
+  /** The API client; absent in a standalone agent, which neither creates nor deletes mirror pods (R25). */
   readonly api?: Pick<ApiClient, 'get' | 'create' | 'delete'>;
   readonly nodeName: string;
-  /** The node as last seen; rejects while it is unknown. */
+  /** The last observed node; rejects while it is unknown. */
   getNode(): Promise<Node>;
   readonly logger: Logger;
 }
 
 /**
- * Makes and deletes the shadows of static pods in the API server (R241…R244).
+ * MirrorClient creates and deletes the mirror pods of static pods in the API server (R241…R244).
  *
  * Follows kubelet `pod.MirrorClient`.
  */
@@ -37,9 +37,9 @@ export class MirrorClient {
   }
 
   /**
-   * R242: a copy of the static pod, owned by the node. One that exists with the same hash is as good.
+   * Creates a mirror pod: a copy of the static pod, owned by the node. An existing one with the same hash counts as created (R242).
    *
-   * @throws {AgentError} the node or its UID is not known; {ApiError} the server refused
+   * @throws {AgentError} when the node or its UID is unknown; {ApiError} when the server refuses
    */
   async createMirrorPod(pod: Pod, signal?: AbortSignal): Promise<void> {
     const { api } = this.#deps;
@@ -55,9 +55,10 @@ export class MirrorClient {
   }
 
   /**
-   * R241: deletes at once, and only that UID if one is given. Gone or another UID: nothing was to do.
+   * Deletes a mirror pod without grace period, with `uid` as a precondition when it is passed. Has no effect when the pod is gone or has
+   * another UID (R241).
    *
-   * @returns whether this call deleted it; a failing server is logged and gives false
+   * @returns whether this call deleted it; false also when the server failed, which is logged
    * @throws {AgentError} `invalid_argument` when `fullName` is not `name_namespace`
    */
   async deleteMirrorPod(fullName: string, uid?: string, signal?: AbortSignal): Promise<boolean> {
@@ -110,7 +111,7 @@ export class MirrorClient {
   }
 }
 
-/** The mirror of a static pod: its hash as the mirror annotation, the node as its only, controlling owner. */
+/** Makes the mirror pod of a static pod, with its hash as the mirror annotation and the node as its only, controlling owner. */
 export function mirrorOf(pod: Pod, node: { readonly name: string; readonly uid: string }): Pod {
   const owner: OwnerReference = {
     apiVersion: 'v1',
@@ -132,7 +133,7 @@ export function mirrorOf(pod: Pod, node: { readonly name: string; readonly uid: 
   };
 }
 
-/** `name_namespace` in its two halves. @throws {AgentError} `invalid_argument` */
+/** Splits a full name (`name_namespace`). @throws {AgentError} `invalid_argument` */
 export function parseFullName(fullName: string): { readonly name: string; readonly namespace: string } {
   const [name, namespace, ...rest] = fullName.split('_');
   if (!name || !namespace || rest.length > 0)
@@ -144,13 +145,13 @@ export interface MirrorReconcileDeps {
   readonly mirrorClient: Pick<MirrorClient, 'createMirrorPod' | 'deleteMirrorPod'>;
   readonly logger: Logger;
   readonly nodeGetter: () => Node | undefined;
-  /** Waits between the deletion of a mirror and its next creation; absent: not at all. */
+  /** Waits between the deletion of a mirror pod and its next creation; absent: no wait. */
   readonly pause?: () => Promise<void>;
 }
 
 /**
- * Makes the shadow of a static pod equal to it: an outdated or dying one is deleted, a missing one created, unless the node is going
- * (R241, R242). A failure is logged and never the pod's (R243).
+ * Reconciles the mirror pod of a static pod: deletes an outdated or terminating one and creates a missing one, unless the node is being
+ * deleted (R241, R242). A failure is logged and does not fail the pod (R243).
  *
  * Follows kubelet `tryReconcileMirrorPods`.
  */
@@ -162,11 +163,11 @@ export async function reconcileMirror(
   try {
     if (mirror && !(await removeStale(deps, pod, mirror))) return;
     const node = deps.nodeGetter();
-    // without a UID it is this agent's own idea of its node, not yet the API server's
+    // a node without a UID is this agent's own object, which is not registered yet
     if (!node?.metadata?.uid || node.metadata.deletionTimestamp) return;
     await deps.mirrorClient.createMirrorPod(pod);
   } catch (reason) {
-    deps.logger.error('mirror pod could not be made', {
+    deps.logger.error('mirror pod could not be created', {
       pod: keyOf(pod),
       uid: uidOf(pod),
       err: messageOf(reason),
@@ -174,7 +175,7 @@ export async function reconcileMirror(
   }
 }
 
-/** Deletes a mirror that is dying or says something else than its pod. @returns whether it is gone */
+/** Deletes a mirror pod that is terminating or differs from its static pod. @returns whether it is gone */
 async function removeStale(
   { mirrorClient, pause }: MirrorReconcileDeps,
   pod: Pod,

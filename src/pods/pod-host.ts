@@ -4,43 +4,43 @@ import type { PodResolution } from '../provider/resolution.ts';
 import type { PodCgroupConfig } from '../status/pod-resources.ts';
 import type { PodCgroups, PodVolumes, ReferencedObjects } from './sync-pod.ts';
 
-/** What pods find on a node besides their containers. */
+/** PodHost provides what pods use on a node besides their containers: volumes, cgroups, secrets. */
 export interface PodHost {
   readonly volumes: PodVolumes;
   readonly objects: ReferencedObjects;
   readonly cgroups: PodCgroups;
-  /** What the pod's cgroup is set to; absent: pods have none of their own. */
+  /** The settings of the pod's cgroup; absent when pods have no cgroups. */
   readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
-  /** Whether the pod's runtime handler can make mounts read-only with all below them; absent: none can. */
+  /** Whether the pod's runtime handler supports recursive read-only mounts; absent when none does. */
   readonly supportsRecursiveReadOnly?: (pod: Pod) => boolean;
-  /** Gives back the ids of a pod that had users of its own (R160). */
+  /** Releases the user and group IDs of a pod with a user namespace (R160). */
   readonly releaseUsers: (uid: string) => void;
-  /** R148: those that cannot be had are left out and reported. */
+  /** Reads the pod's image pull secrets; those that cannot be read are omitted and reported (R148). */
   readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
-  /** Works out the pod's references for providers that send them elsewhere; absent: there is no API server to read objects from. */
+  /** Resolves the pod's references to API objects, for providers that send them elsewhere; absent without an API server. */
   readonly resolution?: (pod: Pod) => PodResolution;
-  /** Pressure conditions in force, e.g. `MemoryPressure`. */
+  /** The pressure conditions in force, e.g. `MemoryPressure`. */
   readonly pressure: () => readonly string[];
-  /** R73: what is left on the node of pods that are neither wanted nor running. */
+  /** Removes what pods that are neither desired nor running left on the node (R73). */
   readonly cleanupOrphans: (desired: Members, running: Members) => Promise<void>;
-  /** R79: cgroups and back-offs of what cannot run; what there is is noted at the call (R67). */
+  /** Removes cgroups and back-off entries of pods that cannot run (R79). The call records what exists (R67). */
   readonly cleanupNode: () => (possiblyRunning: Members) => Promise<void>;
-  /** What is wrong with the pod's network before it can start; absent: nothing (R143). */
+  /** The network problem that keeps pods from starting; `undefined` when there is none (R143). */
   readonly networkError: () => string | undefined;
   readonly isShuttingDown: () => boolean;
-  /** What is wrong with where the agent keeps its things: no pods are taken meanwhile. */
+  /** The problem with the agent's storage; no pod is admitted while there is one. */
   readonly storageFault: () => string | undefined;
-  /** Which sysctls are safe depends on it; `''`: not known. */
+  /** The kernel version, which decides the safe sysctls; `''` when unknown. */
   readonly kernelVersion: string;
-  /** Sysctls beyond the safe ones that pods may set. */
+  /** The unsafe sysctls that pods may set. */
   readonly allowedUnsafeSysctls: readonly string[];
-  /** What is wrong with the pod's AppArmor profiles on this host; absent: nothing. */
+  /** The problem with the pod's AppArmor profiles on this host; `undefined` when there is none. */
   readonly appArmorFault: (pod: Pod) => string | undefined;
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
 
-/** The host of an agent whose provider brings all that pods need. */
+/** The host of an agent whose provider supplies everything that pods need. */
 export const bareHost: PodHost = {
   volumes: { mount: nothing, unmount: nothing },
   objects: { register: () => undefined, unregister: () => undefined },

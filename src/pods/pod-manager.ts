@@ -12,14 +12,14 @@ import {
 import type { Pod } from '../kube/types.ts';
 import { PodLedger } from '../admission/pod-ledger.ts';
 
-/** How a pod and its mirror were found (R50). */
+/** A pod, its mirror pod, and which of the two was passed (R50). */
 export interface PodAndMirror {
   readonly pod: Pod | undefined;
   readonly mirror: Pod | undefined;
   readonly wasMirror: boolean;
 }
 
-/** R34: same name, namespace, and the mirror carries the static pod's hash. */
+/** True when the name and namespace are equal and the mirror pod has the static pod's hash (R34). */
 export function isMirrorPodOf(mirror: Pod, pod: Pod): boolean {
   if (nameOf(pod) !== nameOf(mirror) || namespaceOf(pod) !== namespaceOf(mirror)) return false;
   const hash = annotationOf(mirror, configMirrorAnnotation);
@@ -27,8 +27,8 @@ export function isMirrorPodOf(mirror: Pod, pod: Pod): boolean {
 }
 
 /**
- * The desired pods: the sole authority on whether a pod is still wanted (R27). Real pods (API and static) and mirror pods are
- * two worlds apart (R28), joined by full name and by the translation of UIDs (R29…R31).
+ * PodManager holds the desired pods, and alone decides whether a pod is still desired (R27). Pods (from the API and static) and mirror pods
+ * are stored separately (R28); full names and the translation of UIDs connect them (R29…R31).
  *
  * Follows kubelet `pod.Manager`.
  */
@@ -37,12 +37,12 @@ export class PodManager {
   readonly #podsByFullName = new Map<string, Pod>();
   readonly #mirrors = new Map<string, Pod>();
   readonly #mirrorsByFullName = new Map<string, Pod>();
-  /** Of the pods, those that are static, and those with an active deadline. */
+  /** The static pods, and the pods with an active deadline. */
   readonly #static = new Map<string, Pod>();
   readonly #withDeadline = new Map<string, Pod>();
-  /** What the pods ask for together. */
+  /** The sum of the pods' resource requests. */
   readonly ledger: PodLedger = new PodLedger();
-  /** Mirror UID → pod UID. */
+  /** Mirror pod UID → static pod UID. */
   readonly #translation = new Map<string, string>();
 
   addPod(pod: Pod): void {
@@ -73,7 +73,7 @@ export class PodManager {
     else this.#withDeadline.delete(uid);
   }
 
-  /** R33: the full name goes with the pod, even when a newer UID has taken it. */
+  /** Removes a pod, and its full name even when a newer UID has taken it (R33). */
   removePod(pod: Pod): void {
     const [uid, fullName] = [uidOf(pod), fullNameOf(pod)];
     if (isMirrorPod(pod)) {
@@ -89,7 +89,7 @@ export class PodManager {
     this.#podsByFullName.delete(fullName);
   }
 
-  /** Forgets everything and takes these instead. */
+  /** Replaces all pods. */
   setPods(pods: readonly Pod[]): void {
     this.#pods.clear();
     this.ledger.clear();
@@ -102,17 +102,17 @@ export class PodManager {
     for (const pod of pods) this.updatePod(pod);
   }
 
-  /** Real pods. */
+  /** The pods without mirror pods. */
   getPods(): readonly Pod[] {
     return [...this.#pods.values()];
   }
 
-  /** Real pods that may be active for so long only. */
+  /** The pods with an active deadline. */
   podsWithDeadline(): Iterable<Pod> {
     return this.#withDeadline.values();
   }
 
-  /** Both worlds, and the full names of mirrors without a pod (R32). */
+  /** The pods, the mirror pods, and the full names of mirror pods without a static pod (R32). */
   getPodsAndMirrorPods(): {
     readonly pods: readonly Pod[];
     readonly mirrors: readonly Pod[];
@@ -147,18 +147,18 @@ export class PodManager {
     return this.#podsByFullName.get(fullNameOf(mirror));
   }
 
-  /** The object given stands for itself; its other half is found by full name. */
+  /** Returns the passed object as it is, and its counterpart by full name. */
   getPodAndMirrorPod(pod: Pod): PodAndMirror {
     if (isMirrorPod(pod)) return { pod: this.getPodByMirrorPod(pod), mirror: pod, wasMirror: true };
     return { pod, mirror: this.getMirrorPodByPod(pod), wasMirror: false };
   }
 
-  /** R30: a mirror's UID becomes its pod's; any other stays. */
+  /** Translates the UID of a mirror pod to that of its static pod; returns any other UID unchanged (R30). */
   translatePodUID(uid: string): string {
     return this.#translation.get(uid) ?? uid;
   }
 
-  /** R31: every static pod with its mirror's UID (`''`: none yet), and every mirror's UID with its pod's. */
+  /** The UIDs of static pods mapped to those of their mirror pods (`''` while there is none), and the reverse (R31). */
   getUIDTranslations(): {
     readonly podToMirror: ReadonlyMap<string, string>;
     readonly mirrorToPod: ReadonlyMap<string, string>;
@@ -169,7 +169,7 @@ export class PodManager {
     return { podToMirror, mirrorToPod: new Map(this.#translation) };
   }
 
-  /** Every static pod with the mirror of its full name, if there is one. */
+  /** Every static pod with the mirror pod of its full name, if there is one. */
   getStaticPodToMirrorPodMap(): ReadonlyMap<Pod, Pod | undefined> {
     const map = new Map<Pod, Pod | undefined>();
     for (const pod of this.#static.values()) map.set(pod, this.getMirrorPodByPod(pod));

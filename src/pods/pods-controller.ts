@@ -23,9 +23,9 @@ import { checkRegistry, type RegistryOptions, withRegistry } from './registry.ts
 import { type ProbeUpdate, probeUpdates } from './probing.ts';
 import { SyncLoop, ticks } from './sync-loop.ts';
 
-/** Periods of the sync loop; the defaults are the kubelet's. */
+/** The periods of the sync loop; the defaults are the kubelet's. */
 export interface PodsControllerPeriods {
-  /** Between two looks at an unchanged pod, ms (kubelet syncFrequency). */
+  /** The time between two syncs of an unchanged pod, ms (kubelet `syncFrequency`). */
   readonly resyncMs: number;
   readonly syncTickMs: number;
   readonly housekeepingMs: number;
@@ -39,80 +39,81 @@ export const podsControllerPeriods: PodsControllerPeriods = {
   relistMs: 1000,
 };
 
-/** Knows the node as it was last seen. {@link NodeController} is one. */
+/** Returns the last observed node. {@link NodeController} implements it. */
 export interface NodeGetter {
-  /** The node; `undefined` until it is known. */
+  /** The node; `undefined` while it is unknown. */
   getNode(): Node | undefined;
 }
 
-/** Knows which sources of pods were seen; `SourcesReady` is one. */
+/** Tracks which pod sources were seen. `SourcesReady` implements it. */
 export interface SourcesSeen {
-  /** Notes that an update of the source was handled; absent: that is noted elsewhere. */
+  /** Records that an update of the source was handled; absent when that is recorded elsewhere. */
   addSource?(source: string): void;
-  /** Whether all sources were seen. False at first, true for good once each has delivered its first pods. Nothing is deleted before. */
+  /** True once every source has delivered its first pods; never false again. No pod is deleted before. */
   allReady(): boolean;
 }
 
-/** What the sync loop calls for each kind of change; {@link PodsController} is one. Follows kubelet `SyncHandler`. */
+/** SyncHandler is called by the sync loop for each kind of change. {@link PodsController} implements it. Follows kubelet `SyncHandler`. */
 export interface SyncHandler {
   handlePodAdditions(pods: readonly Pod[]): Promise<void>;
   handlePodUpdates(pods: readonly Pod[]): Promise<void>;
   handlePodRemoves(pods: readonly Pod[]): Promise<void>;
   handlePodReconcile(pods: readonly Pod[]): Promise<void>;
   handlePodSyncs(pods: readonly Pod[]): void;
-  /** Returns false when no pod of that UID is desired. */
+  /** Syncs the pod with this UID. Returns false when no such pod is desired. */
   handlePodSyncByUID(uid: string): boolean;
   handlePodCleanups(): Promise<void>;
 }
 
-/** How often the controller does what; the same as {@link PodsControllerPeriods}, in the words of the reference framework. */
+/** The periods of the controller, like {@link PodsControllerPeriods}, with the names of the reference framework. */
 export interface FrameworkOptions {
-  /** Between two looks at an unchanged pod, ms; here also `periods.resyncMs`. Default: 60,000. */
+  /** The time between two syncs of an unchanged pod, ms; here also `periods.resyncMs`. Default: 60,000. */
   readonly syncFrequency?: number;
 }
 
-/** What the controller is told by the one who embeds it. */
+/** The options of {@link PodsController}. */
 export interface PodsControllerOptions {
-  /** Only pods of this namespace are this agent's; absent: all. */
+  /** Restricts the agent to pods of this namespace; absent for all namespaces. */
   readonly namespace?: string;
   readonly nodeName: string;
-  /** The node's addresses, primary first; hostNetwork pods have them. */
+  /** The node's addresses, primary first; also the addresses of hostNetwork pods. */
   readonly nodeIP: string | readonly string[];
-  /** What the sources of pods want, in one stream (`PodConfig.updates`). */
+  /** The merged updates of all pod sources (`PodConfig.updates`). */
   readonly configUpdates: Observable<PodUpdate>;
-  /** Which sources were handled (`SourcesReady`): nothing is deleted before all are. */
+  /** Tracks which sources were handled (`SourcesReady`); no pod is deleted before all were. */
   readonly sourcesReady: SourcesSeen;
-  /** Absent: standalone. Static pods run, nothing is written (R25). */
+  /** The API client. When absent the agent is standalone: static pods run and no status is written (R25). */
   readonly kubeClient?: ApiClient;
-  /** What the informer of the node's pods has at hand (`Informer.known`): statuses are then told with half the parsing. */
+  /** The objects of the node's pod informer (`Informer.known`); with them, sending a status takes half the parsing. */
   readonly knownPods?: KnownObjects<Pod>;
-  /** The node as last seen. */
+  /** Returns the last observed node. */
   readonly nodeGetter: (() => Node | undefined) | NodeGetter;
-  /** Where images come from, and the credentials for it; absent: images are taken as pods name them. */
+  /** The registries for images, with their credentials; absent: image names are used as the pods state them. */
   readonly registry?: RegistryOptions;
   readonly framework?: FrameworkOptions;
   readonly eventRecorder?: EventRecorder;
-  /** Keeps the pods' resources for the next agent; absent: they end with this one. */
+  /** Stores the pods' allocated resources across restarts of the agent; absent: they are lost at a restart. */
   readonly allocations?: ResourceKeeper;
-  /** What pods find on this node besides their containers: volumes, cgroups, secrets. Absent: nothing. */
+  /** What pods use on this node besides their containers: volumes, cgroups, secrets. Absent: nothing. */
   readonly host?: Partial<PodHost>;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
   readonly periods?: Partial<PodsControllerPeriods>;
   /**
-   * How long a mirror pod that was deleted stays away before it is made anew, ms. Default 0, as the kubelet: writes to etcd take longer than
-   * `kubectl delete` needs from its look at the pod to its watch. Beside a server that writes at once kubectl would find the new mirror, and wait for it to go.
+   * The time between the deletion of a mirror pod and its next creation, ms. Default 0, as in the kubelet: a write to etcd takes longer
+   * than `kubectl delete` needs from its GET to its watch. With a server that writes immediately, kubectl would find the new mirror pod and
+   * wait for its deletion.
    */
   readonly mirrorPauseMs?: number;
-  /** Where telling statuses shall differ from the kubelet's. */
+  /** Optional differences from the way in which the kubelet sends statuses. */
   readonly statuses?: StatusTelling;
-  /** Traces the steps of pods and what they ask of the provider. */
+  /** Traces the steps of pods and their calls to the provider. */
   readonly tracer?: Tracer;
 }
 
 /**
- * The options of {@link PodsController} by the name that the reference framework has for them.
+ * The options of {@link PodsController}, under the name of the reference framework.
  *
  * | reference | here |
  * |---|---|
@@ -124,7 +125,7 @@ export interface PodsControllerOptions {
  */
 export type PodsControllerConfig = PodsControllerOptions;
 
-/** What the sync loop takes. */
+/** An input of the sync loop. */
 export type LoopInput =
   | { readonly type: 'config'; readonly update: PodUpdate }
   | { readonly type: 'pleg'; readonly event: PodLifecycleEvent }
@@ -135,8 +136,8 @@ export type LoopInput =
 const silentRecorder: EventRecorder = { event: () => undefined };
 
 /**
- * Makes the pods of one node happen: takes what the sources want, drives a worker per pod, and tells the API server what became of it.
- * Give it a provider, then run it.
+ * PodsController runs the pods of one node: it takes the updates of the pod sources, drives one worker per pod, and sends the statuses to
+ * the API server. Register a provider, then call {@link run}.
  *
  * Follows the kubelet's sync loop (R35…R80).
  */
@@ -165,9 +166,9 @@ export class PodsController implements SyncHandler {
   }
 
   /**
-   * Sets the provider that runs the pods. To be called once, before {@link run}.
+   * Sets the provider that runs the pods. Call it once, before {@link run}.
    *
-   * @param more of the host, beyond {@link PodsControllerOptions.host}: what can only be made after the provider
+   * @param more members of the host that can only be made after the provider, in addition to {@link PodsControllerOptions.host}
    * @throws {AgentError} `already_exists` on a second call, `invalid_argument` naming what the object lacks to be a provider
    */
   registerProvider(provider: PodProvider, more: Partial<PodHost> = {}): void {
@@ -190,18 +191,18 @@ export class PodsController implements SyncHandler {
     });
   }
 
-  /** Resolves when every source's first pods were handled: then the node may say that it is ready. */
+  /** Resolves when the first pods of every source were handled, so that the node may become Ready. */
   get ready(): Promise<void> {
     return this.#ready.wait();
   }
 
-  /** Runs until `signal` aborts or {@link stop} is called. Containers go on when it ends. */
+  /** Runs until `signal` aborts or {@link stop} is called. Containers keep running afterwards. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#run(AbortSignal.any([signal, this.#stop.signal]));
     return this.#running;
   }
 
-  /** Ends the run and waits for it; containers go on. */
+  /** Stops {@link run} and waits for its end. Containers keep running. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -211,14 +212,14 @@ export class PodsController implements SyncHandler {
     return this.engines.statusManager;
   }
 
-  /** What other parts may ask about a pod's worker (R120). */
+  /** The queries about the pods' workers (R120). */
   getPodStateProvider(): PodWorkers {
     return this.engines.podWorkers;
   }
 
   /**
-   * Whether a container of the pod may run or be started. True from the moment that the pod is known, false once its worker has terminated.
-   * Before all sources were seen it is true of unknown pods, too.
+   * Whether a container of the pod may run or be started. True from the pod's first update on, and for unknown pods until all sources were
+   * seen; false once its worker has terminated.
    *
    * Follows kubelet `PodCouldHaveRunningContainers`.
    */
@@ -227,11 +228,11 @@ export class PodsController implements SyncHandler {
   }
 
   /**
-   * Whether everything that the pod used on the node is free again, so that its object may be deleted: its worker has terminated and cleaned
-   * up (volumes, cgroups, users), and `status` shows no running container. False before that; for a pod without a worker it is true once all
-   * sources were seen. Dead containers and their logs may still be there.
+   * Whether everything that the pod used on the node is released, so that its object may be deleted. True once its worker has terminated
+   * and cleaned up (volumes, cgroups, user IDs) and `status` shows no running container; for a pod without a worker, once all sources were
+   * seen. Dead containers and their logs may still exist.
    *
-   * @param status the pod's status as it was last reported
+   * @param status the last reported status of the pod
    *
    * Follows kubelet `PodResourcesAreReclaimed`.
    */
@@ -244,24 +245,24 @@ export class PodsController implements SyncHandler {
     return !containers.some(({ state }) => state?.running) && podWorkers.shouldPodBeFinished(uid);
   }
 
-  /** The parts that were put together, for those who serve them over HTTP. @throws {AgentError} before a provider is registered */
+  /** The composed components, for serving them over HTTP. @throws {AgentError} before a provider is registered */
   get engines(): Engines {
     if (!this.#engines)
       throw new AgentError('failed_precondition', 'no provider is registered: call registerProvider first');
     return this.#engines;
   }
 
-  /** The same, or undefined as long as no provider is registered. */
+  /** The composed components; `undefined` while no provider is registered. */
   get startedEngines(): Engines | undefined {
     return this.#engines;
   }
 
-  /** Between two looks at an unchanged pod, ms. */
+  /** The time between two syncs of an unchanged pod, ms. */
   get resyncMs(): number {
     return this.#periods.resyncMs;
   }
 
-  /** When the sync loop last turned (R37). */
+  /** The times of the sync loop's last iteration (R37). */
   get lastIteration(): { readonly startedAt: number; readonly endedAt?: number } | undefined {
     return this.#loop?.lastIteration;
   }
@@ -291,7 +292,7 @@ export class PodsController implements SyncHandler {
   }
 
   /**
-   * Makes the mirrors of static pods that were synced before the API server knew the node; to be called once it does.
+   * Creates the mirror pods of static pods that were synced before the node was registered. Call it once the node is registered.
    *
    * Follows kubelet `fastStaticPodsRegistration`.
    */
@@ -322,7 +323,7 @@ export class PodsController implements SyncHandler {
     }
   }
 
-  /** R38. */
+  /** Merges the inputs of the sync loop (R38). */
   #inputs({ pleg, probeManager }: Engines): Observable<LoopInput> {
     return merge(
       this.#options.configUpdates.pipe(
@@ -335,7 +336,7 @@ export class PodsController implements SyncHandler {
     ).pipe(filter((input) => input.type !== 'pleg' || input.event.type !== 'ContainerChanged'));
   }
 
-  /** Leaves out pods of other namespaces where the agent was given one. */
+  /** Omits pods of other namespaces when the agent is restricted to one. */
   #own(update: PodUpdate): PodUpdate {
     const { namespace } = this.#options;
     if (namespace === undefined || namespace === '') return update;
@@ -362,7 +363,7 @@ export class PodsController implements SyncHandler {
     }
   }
 
-  /** R40; the source counts as seen only after its update was handled (R15). */
+  /** Handles an update of a source (R40). The source counts as seen only after that (R15). */
   async #handleConfig({ op, source, pods }: PodUpdate): Promise<void> {
     switch (op) {
       case 'ADD':
@@ -382,10 +383,10 @@ export class PodsController implements SyncHandler {
     if (this.#options.sourcesReady.allReady()) this.#ready.open();
   }
 
-  /** R47. */
+  /** Runs one housekeeping pass (R47). */
   async #housekeep(): Promise<void> {
     if (!this.#options.sourcesReady.allReady()) return;
-    this.#ready.open(); // where there are no sources at all, no update tells so
+    this.#ready.open(); // without any source no update would open it
     const startedAt = steadyNow(this.#clock);
     try {
       await this.handlePodCleanups();

@@ -13,7 +13,7 @@ import type { ProbeType } from '../prober/update-pod-status.ts';
 import type { ProbeManager } from '../prober/probe-manager.ts';
 import { type Observable, merge, map } from 'rxjs';
 
-/** The four kinds of probes over real networks and the provider's own exec. */
+/** Makes the prober with the four kinds of probes: over the network, and exec through the provider. */
 export function makeProber(
   clock: Clock,
   provider: Pick<PodProvider, 'execSync'>,
@@ -36,13 +36,13 @@ export function makeProber(
   );
 }
 
-/** A changed probe result, and of which kind of probe. */
+/** A changed probe result, with the type of the probe. */
 export interface ProbeUpdate extends ResultUpdate {
   readonly type: ProbeType;
 }
 
 const types: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
 
-/** The changes of all three kinds of probes, as the sync loop takes them (R44). */
+/** The changed results of all probe types, as inputs of the sync loop (R44). */
 export const probeUpdates = (probes: Pick<ProbeManager, 'results'>): Observable<ProbeUpdate> =>
   merge(...types.map((type) => probes.results[type].updates.pipe(map((update) => ({ ...update, type })))));

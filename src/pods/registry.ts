@@ -7,17 +7,17 @@ import type { Container, Pod, Secret } from '../kube/types.ts';
 import { withMethods } from '../provider/guarded-provider.ts';
 import type { PodProvider } from '../provider/provider.ts';
 
-/** Where images come from, and who may pull them from there. */
+/** A registry and its credentials. */
 export interface RegistryAuth {
-  /** Registry and path before the image's name, for example `registry.example.com/team`. */
+  /** The registry and path before the image's name, for example `registry.example.com/team`. */
   readonly repository?: string;
-  /** A pull secret (`kubernetes.io/dockerconfigjson`) in the pod's namespace that has the credentials. */
+  /** The name of a pull secret (`kubernetes.io/dockerconfigjson`) with the credentials, in the pod's namespace. */
   readonly secretName?: string;
   readonly username?: string;
   readonly password?: string;
-  /** `username:password` in base64, in place of the two. */
+  /** `username:password` in base64, instead of the two fields. */
   readonly auth?: string;
-  /** The registry's address where it is not the beginning of `repository`. */
+  /** The registry's address when `repository` does not begin with it. */
   readonly serverAddress?: string;
   readonly identityToken?: string;
   readonly registryToken?: string;
@@ -34,21 +34,21 @@ export interface RegistryAuth {
  */
 export interface RegistryOptions {
   /**
-   * Images with no or one slash in their name come from this repository: `busybox` and `library/busybox` become
-   * `registry.example.com/team/busybox`. Longer names stay. Its credentials are used like those of `allows`.
+   * The repository of images with at most one slash in their name: `busybox` and `library/busybox` become
+   * `registry.example.com/team/busybox`. Longer names are not changed. Its credentials are used like those of `allows`.
    */
   readonly default?: RegistryAuth;
-  /** Credentials for pulls from more registries, handed to the provider after the pod's own pull secrets. */
+  /** Credentials for further registries, passed to the provider after the pod's own pull secrets. */
   readonly allows?: readonly RegistryAuth[];
 }
 
-/** Refuses what cannot be a repository. @throws {AgentError} `invalid_argument`, naming the option */
+/** Validates the repositories. @throws {AgentError} `invalid_argument`, naming the option */
 export function checkRegistry({ default: main, allows = [] }: RegistryOptions): void {
   const check = (path: string, { repository }: RegistryAuth): void => {
     if (repository !== undefined && !/^[a-z0-9][\w.:-]*(\/[\w.-]+)*\/?$/i.test(repository))
       throw new AgentError(
         'invalid_argument',
-        `${path}.repository: ${JSON.stringify(repository)} is no repository; write it like registry.example.com/team`,
+        `${path}.repository: ${JSON.stringify(repository)} is not a repository; write it like registry.example.com/team`,
       );
   };
   if (main) check('registry.default', main);
@@ -57,7 +57,7 @@ export function checkRegistry({ default: main, allows = [] }: RegistryOptions): 
   });
 }
 
-/** The image's name at the default repository. */
+/** Returns the image's name in the default repository. */
 export function imageFrom(repository: string | undefined, image: string): string {
   if (repository === undefined || repository === '') return image;
   const parts = image.split('/');
@@ -82,7 +82,7 @@ function podFrom(repository: string | undefined, pod: Pod): Pod {
   };
 }
 
-/** The credentials as a pull secret; absent: there are none. */
+/** Makes a pull secret from the credentials; `undefined` when there are none. */
 function secretOf(auth: RegistryAuth, name: string): Secret | undefined {
   const { repository, serverAddress, username, password, identityToken, registryToken } = auth;
   const server = serverAddress ?? repository;
@@ -104,13 +104,13 @@ function secretOf(auth: RegistryAuth, name: string): Secret | undefined {
   };
 }
 
-/** What the registries' secrets are read with. */
+/** The dependencies of {@link withRegistry}. */
 export interface RegistryDeps {
   readonly kubeClient?: ApiClient | undefined;
   readonly logger: Logger;
 }
 
-/** The provider, whose pods get their images from the default repository and the registries' credentials. */
+/** Wraps a provider so that its pods use the default repository and the credentials of the registries. */
 export function withRegistry<P extends PodProvider>(
   provider: P,
   registry: RegistryOptions,
@@ -133,7 +133,7 @@ export function withRegistry<P extends PodProvider>(
   return withMethods(provider, own);
 }
 
-/** One that cannot be read is left out: the pull tells whether it was needed. */
+/** Reads a pull secret. One that cannot be read is omitted: the pull fails if it was needed. */
 async function secretNamed(
   { kubeClient, logger }: RegistryDeps,
   pod: Pod,

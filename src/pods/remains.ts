@@ -10,10 +10,10 @@ import type { ProviderHooks } from '../provider/hooks.ts';
 import type { PodRef } from '../provider/refs.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
 
-/** How long one try may take, ms. */
+/** The timeout of one attempt, ms. */
 const tryTimeoutMs = 30_000;
 
-/** Between two tries for one pod, ms: doubles from the first to the second. */
+/** The delay between two attempts for one pod, ms; doubles from `initialMs` to `maxMs`. */
 const retries = { initialMs: 1000, maxMs: 60_000 };
 
 export interface RemainsDeps {
@@ -21,23 +21,23 @@ export interface RemainsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recorder: EventRecorder;
-  /** Called when nothing of a pod is left and its API object may go. */
+  /** Called when everything of a pod is removed and its API object may be deleted. */
   readonly removed: (uid: string) => void;
 }
 
 /**
- * Removes what a remote provider keeps of pods that have ended: by UID, one call at a time for each, again with a growing delay until it
- * succeeds. The API object of a pod waits for it.
+ * Remains removes what a remote provider stores for pods that have ended. It makes one call at a time for each UID and repeats it with a
+ * growing delay until it succeeds. The API object of a pod is deleted only after that.
  */
 export class Remains {
   readonly #deps: RemainsDeps;
   readonly #backoff: Backoff;
-  /** Pods of which nothing is left, until they are forgotten. */
+  /** The pods of which everything is removed, until they are forgotten. */
   readonly #gone = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
-  /** When the next try may begin, a steady time, ms. */
+  /** When the next attempt may begin, steady time, ms. */
   readonly #nextTry = new Map<string, number>();
-  /** Stopped pods of the last listing that nobody wants. */
+  /** The stopped pods of the last listing that are not desired. */
   #suspects: ReadonlySet<string> = new Set();
 
   constructor(deps: RemainsDeps) {
@@ -45,7 +45,7 @@ export class Remains {
     this.#backoff = new Backoff({ now: () => steadyNow(deps.clock) }, retries);
   }
 
-  /** Whether nothing of the pod is left; if something may be, its removal is begun. True again only for a pod of another UID. */
+  /** True once everything of the pod is removed; begins the removal otherwise. */
   areGone(pod: Pod): boolean {
     const uid = uidOf(pod);
     if (this.#gone.has(uid)) return true;
@@ -53,7 +53,7 @@ export class Remains {
     return false;
   }
 
-  /** Removes what is left of the pod and resolves when nothing is. @throws what the provider throws */
+  /** Removes what the provider stores for the pod and resolves when that is done. @throws the provider's error */
   async remove(ref: PodRef, pod?: Pod): Promise<void> {
     if (this.#gone.has(ref.uid)) return;
     const running = this.#running.get(ref.uid) ?? this.#try(ref, pod);
@@ -62,8 +62,8 @@ export class Remains {
   }
 
   /**
-   * Removes the stopped pods of a listing that have neither an API object nor a worker, if the last listing showed them as well. To be called with
-   * complete listings only.
+   * Removes the stopped pods of a listing that have neither an API object nor a worker and that the previous listing showed too. Call it
+   * with complete listings only.
    */
   sweep(listed: readonly RuntimePod[], isWanted: (uid: string) => boolean): void {
     const orphans = listed.filter((pod) => !isWanted(pod.uid) && !isRunning(pod));
@@ -74,7 +74,7 @@ export class Remains {
     this.#suspects = new Set(orphans.map(({ uid }) => uid));
   }
 
-  /** Forgets pods of which nothing is left and that nobody wants any more. */
+  /** Forgets pods that are removed and no longer desired. */
   forget(wanted: Members): void {
     for (const uid of this.#gone) if (!wanted.has(uid)) this.#gone.delete(uid);
     for (const uid of this.#nextTry.keys())
@@ -87,7 +87,7 @@ export class Remains {
       () => {
         this.#deps.removed(uid);
       },
-      () => undefined, // reported, and tried again
+      () => undefined, // reported, and retried
     );
   }
 
@@ -103,7 +103,7 @@ export class Remains {
       const now = steadyNow(clock);
       this.#backoff.next(uid, now);
       this.#nextTry.set(uid, now + this.#backoff.get(uid));
-      const message = `failed to remove what the provider keeps of the pod: ${messageOf(reason)}`;
+      const message = `failed to remove the resources of the pod at the provider: ${messageOf(reason)}`;
       logger.warn(message, { pod: pod ? keyOf(pod) : `${ref.namespace}/${ref.name}`, uid });
       if (pod) recorder.event(pod, 'Warning', 'FailedDeletePod', message);
       throw reason;
@@ -114,7 +114,7 @@ export class Remains {
   }
 }
 
-/** Rejects when a try has taken too long. */
+/** Rejects when an attempt has taken too long. */
 async function deadline(clock: Clock, signal: AbortSignal): Promise<never> {
   await clock.sleep(tryTimeoutMs, signal);
   throw new AgentError('deadline_exceeded', `no answer within ${tryTimeoutMs / 1000} s`);

@@ -2,19 +2,19 @@ import { type Clock, steadyNow } from '../base/clock.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import { messageOf } from '../base/errors.ts';
 
-/** How long the runtime may be silent before it counts as down, ms (kubelet `maxWaitForContainerRuntime`). */
+/** How long the runtime may fail to respond before it counts as down, ms (kubelet `maxWaitForContainerRuntime`). */
 export const runtimeDownAfterMs = 30_000;
 
-/** One part of the runtime whose health the sync loop waits for, e.g. the PLEG. */
+/** A component whose health the sync loop requires, e.g. the PLEG. */
 export interface HealthCheck {
   readonly name: string;
-  /** What is wrong; absent: healthy. */
+  /** Returns the problem; `undefined` when healthy. */
   readonly check: () => string | undefined;
 }
 
 /**
- * What is known of the runtime's health (R36). `errors()` stops the sync loop, `networkError()` only pods that want a network (R143).
- * Follows kubelet `runtimeState`.
+ * RuntimeState holds the health of the runtime (R36). `errors()` stops the sync loop; `networkError()` stops only pods that are not on the
+ * host network (R143). Follows kubelet `runtimeState`.
  */
 export class RuntimeState {
   readonly #clock: Clock;
@@ -31,14 +31,14 @@ export class RuntimeState {
     this.#checks.push(check);
   }
 
-  /** The runtime answered its status call. An absent member means that the condition holds. */
+  /** Records a response of the runtime to the status call. An absent member means that there is no problem. */
   observed(status: { readonly runtimeError?: string; readonly networkError?: string }): void {
     this.#lastSyncAt = steadyNow(this.#clock);
     this.#runtimeError = status.runtimeError;
     this.#networkError = status.networkError;
   }
 
-  /** The runtime has not answered at all so far; `error` says why. */
+  /** Records that the runtime has never responded so far, with the error. */
   unreachable(error: string): void {
     this.#runtimeError = error;
   }
@@ -62,13 +62,13 @@ export class RuntimeState {
   }
 }
 
-/** Between two looks at the runtime's health, ms (kubelet `updateRuntimeUp`). */
+/** The time between two health checks of the runtime, ms (kubelet `updateRuntimeUp`). */
 const periodMs = 5000;
 
-/** Until the runtime has answered once it is asked this often, ms. */
+/** The time between two health checks until the runtime has responded once, ms. */
 const firstPeriodMs = 100;
 
-/** Keeps the runtime state fresh until `signal` aborts: a provider without the power to tell counts as well. */
+/** Checks the runtime's health until `signal` aborts. A provider without `runtimeHealth` counts as healthy. */
 export async function watchRuntime(
   { clock, provider }: { readonly clock: Clock; readonly provider: Pick<PodProvider, 'runtimeHealth'> },
   state: RuntimeState,
@@ -80,7 +80,7 @@ export async function watchRuntime(
       state.observed((await provider.runtimeHealth?.(signal)) ?? {});
       answered = true;
     } catch (reason) {
-      // silence is what counts: after 30 s the state says that the runtime is down
+      // a missing response counts: after 30 s the state reports that the runtime is down
       if (!answered) state.unreachable(messageOf(reason));
     }
     await clock.sleep(answered ? periodMs : firstPeriodMs, signal).catch(() => undefined);

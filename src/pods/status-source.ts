@@ -14,18 +14,18 @@ export interface StatusSourceDeps {
   readonly statusManager: Pick<StatusManager, 'getPodStatus' | 'resizes'>;
   readonly probeManager: Pick<ProbeManager, 'updatePodStatus' | 'probeNow'>;
   readonly deadline: Pick<ActiveDeadline, 'shouldEvict'>;
-  /** What the pod's cgroup is set to; absent: pods have none of their own. */
+  /** The settings of the pod's cgroup; absent when pods have no cgroups. */
   readonly podCgroupConfig?: (pod: Pod) => PodCgroupConfig;
-  /** Whether the pod's runtime handler can make mounts read-only with all below them; absent: none can. */
+  /** Whether the pod's runtime handler supports recursive read-only mounts; absent when none does. */
   readonly supportsRecursiveReadOnly?: (pod: Pod) => boolean;
-  /** Who runs the pods' probes. */
+  /** What runs the pods' probes. */
   readonly provider?: { readonly probedBy?: 'agent' | 'provider' };
   readonly reasons: {
     get(uid: string, container: string): { readonly reason: string; readonly message: string } | undefined;
   };
 }
 
-/** The status of a pod, given what the runtime shows: what the agent knows is gathered here, what follows from it is decided in `status`. */
+/** Makes the function that generates a pod's status from its runtime status. It collects the inputs; `status` computes the result. */
 export function statusSource(
   deps: StatusSourceDeps,
 ): (pod: Pod, runtime: RuntimePodStatus, podIsTerminal: boolean) => PodStatus {
@@ -39,7 +39,7 @@ export function statusSource(
       cached: statusManager.getPodStatus(uid),
       evict: deadline.shouldEvict(pod),
       resizeConditions: statusManager.resizes.conditions(uid),
-      // only told of pods that the API server knows as running
+      // used only for pods that are Running in the API
       cgroup: pod.status?.phase === 'Running' ? deps.podCgroupConfig?.(pod) : undefined,
       hostIps: nodeIPs,
       probedByAgent: deps.provider?.probedBy !== 'provider',

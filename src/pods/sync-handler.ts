@@ -12,14 +12,14 @@ import type { Pod, PodStatus } from '../kube/types.ts';
 import type { AdmitResult } from '../admission/admit-result.ts';
 import type { UpdatePodOptions, UpdateType } from '../podworkers/updates.ts';
 
-/** The desired pods, as the sync handler keeps them (R27…R34). */
+/** The part of the pod manager that the sync handler needs (R27…R34). */
 export interface DesiredPods {
   addPod(pod: Pod): void;
   updatePod(pod: Pod): void;
   removePod(pod: Pod): void;
   getPods(): readonly Pod[];
   getPodByUID(uid: string): Pod | undefined;
-  /** The pod, its mirror, and whether the one asked for was the mirror. */
+  /** The pod, its mirror pod, and whether the passed object is the mirror pod. */
   getPodAndMirrorPod(pod: Pod): {
     readonly pod: Pod | undefined;
     readonly mirror: Pod | undefined;
@@ -27,28 +27,28 @@ export interface DesiredPods {
   };
 }
 
-/** The workers' side of a config change. */
+/** The part of the pod workers that the sync handler needs. */
 export interface WorkerOrders {
   updatePod(order: UpdatePodOptions): void;
   isPodTerminationRequested(uid: string): boolean;
   isPodKnownTerminated(uid: string): boolean;
 }
 
-/** Who gives pods their resources, as the sync handler needs it (`AllocationManager`). */
+/** The part of the allocation manager that the sync handler needs. */
 export interface PodAllocation {
-  /** R129: the first denial counts. */
+  /** Admits a pod; the first denial of the admission chain counts (R129). */
   addPod(pod: Pod): Promise<AdmitResult>;
   removePod(uid: string): void;
-  /** Is another size asked for than the pod was given? */
+  /** True when the pod's spec requests other resources than are allocated to it. */
   needsResize(pod: Pod): boolean;
   pushPendingResize(uid: string): void;
   readonly hasPendingResizes: boolean;
   retryPendingResizes(trigger: ResizeTrigger): Promise<void>;
 }
 
-/** What is told of resizes, as the sync handler needs it. */
+/** The part of the resize conditions that the sync handler needs. */
 export interface ResizeTelling {
-  /** R55: what the API remembers stands until something newer is known. */
+  /** Takes over the resize conditions in the API, until newer ones are set (R55). */
   backfill(pods: readonly Pod[]): void;
   clearPending(uid: string): void;
 }
@@ -65,23 +65,23 @@ export interface SyncHandlerDeps {
     setPodStatus(pod: Pod, status: PodStatus): void;
     getPodStatus(uid: string): PodStatus | undefined;
   };
-  /** Measures how pods start; absent: nobody does. */
+  /** Measures the starts of pods, for metrics. */
   readonly starts?: { observed(pod: Pod): void; forget(uid: string): void };
-  /** Counts pods that were refused; absent: nobody does. */
+  /** Counts rejected pods, for metrics. */
   readonly rejected?: (reason: string) => void;
-  /** Counts what is asked for in another size; absent: nobody does. */
+  /** Counts requested resizes, for metrics. */
   readonly resizeAsked?: (old: Pod, next: Pod) => void;
-  /** The QoS class of a pod's status. */
+  /** The QoS class for a pod's status. */
   readonly qosOf: (pod: Pod) => string;
-  /** Are all sources of pods seen (R15)? Nothing is deleted before (R60). */
+  /** True once all pod sources were seen (R15). No pod is deleted before (R60). */
   readonly allSourcesReady: () => boolean;
-  /** R63: does the Ready condition in the API differ from the one that this agent computes? */
+  /** True when the Ready condition in the API differs from the one that this agent computes (R63). */
   readonly needsReadinessReconcile: (pod: Pod) => boolean;
-  /** R64: an evicted pod's dead containers go at once. */
+  /** Removes the dead containers of an evicted pod at once (R64). */
   readonly removeDeadContainers: (pod: Pod) => void;
 }
 
-/** R121: does the pod take up room on the node? */
+/** True while the pod uses resources of the node (R121). */
 export function isActivePod({ workers, statuses }: ActivityDeps, pod: Pod): boolean {
   const uid = uidOf(pod);
   if (workers.isPodKnownTerminated(uid)) return false;
@@ -89,14 +89,15 @@ export function isActivePod({ workers, statuses }: ActivityDeps, pod: Pod): bool
   return !isTerminalPhase(pod.status?.phase) && !isTerminalPhase(statuses.getPodStatus(uid)?.phase);
 }
 
-/** Who knows whether a pod has ended. */
+/** The dependencies of {@link isActivePod}. */
 export interface ActivityDeps {
   readonly workers: Pick<WorkerOrders, 'isPodTerminationRequested' | 'isPodKnownTerminated'>;
   readonly statuses: { getPodStatus(uid: string): PodStatus | undefined };
 }
 
 /**
- * What the sync loop calls for each kind of change. Handlers decide and hand over; they never wait for containers, volumes or the network.
+ * PodSyncHandler handles each kind of change for the sync loop. Handlers decide and hand over to the workers; they never wait for
+ * containers, volumes or the network.
  *
  * Follows kubelet `SyncHandler` (R48…R66).
  */
@@ -107,7 +108,7 @@ export class PodSyncHandler {
     this.#deps = deps;
   }
 
-  /** R48…R55: oldest first, so that admission after a restart decides as before. */
+  /** Handles added pods, oldest first, so that admission after a restart makes the same decisions (R48…R55). */
   async handlePodAdditions(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
     this.#observed(pods);
@@ -128,7 +129,7 @@ export class PodSyncHandler {
     if (starts) for (const pod of pods) starts.observed(pod);
   }
 
-  /** R55: what was asked for while no agent ran is tried now. */
+  /** Tries the resizes that were requested while no agent ran (R55). */
   async #takeUpResizes(pods: readonly Pod[]): Promise<void> {
     const { allocation, resizes } = this.#deps;
     resizes.backfill(pods);
@@ -137,12 +138,12 @@ export class PodSyncHandler {
     if (asking.length > 0) await allocation.retryPendingResizes('pods_added');
   }
 
-  /** R51…R53. */
+  /** Runs the admission of an added pod; returns whether it was admitted (R51…R53). */
   async #admitted(pod: Pod): Promise<boolean> {
     const { workers, allocation } = this.#deps;
     if (workers.isPodTerminationRequested(uidOf(pod)) || isTerminalPhase(pod.status?.phase)) return true;
     const { admit, reason, message } = await allocation.addPod(pod).catch((fault: unknown) => ({
-      // without an answer the pod is refused: housekeeping starts what is wanted and was not
+      // the pod is rejected when admission fails: housekeeping would start a desired pod without a worker
       admit: false,
       reason: 'UnexpectedAdmissionError',
       message: `Admission failed due to ${messageOf(fault)}, which is unexpected`,
@@ -154,7 +155,7 @@ export class PodSyncHandler {
     return admit;
   }
 
-  /** R128. */
+  /** Rejects a pod: records an Event and sets its phase to Failed (R128). */
   #reject(pod: Pod, reason: string, message: string): void {
     const { logger, recorder, statuses, qosOf } = this.#deps;
     logger.warn('pod was rejected', { pod: keyOf(pod), uid: uidOf(pod), reason, detail: message });
@@ -169,7 +170,7 @@ export class PodSyncHandler {
     statuses.setPodStatus(pod, status);
   }
 
-  /** R56: updates and graceful deletions; admission only of another size. */
+  /** Handles updates and graceful deletions; only a resize is admitted again (R56). */
   async handlePodUpdates(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
     this.#observed(pods);
@@ -187,7 +188,7 @@ export class PodSyncHandler {
     }
   }
 
-  /** A resize that was taken back does not wait any more. */
+  /** Detects a requested resize; one that was withdrawn is no longer pending. */
   async #detectResize(pod: Pod): Promise<void> {
     const { allocation, resizes } = this.#deps;
     if (!allocation.needsResize(pod)) {
@@ -198,7 +199,7 @@ export class PodSyncHandler {
     await allocation.retryPendingResizes('pod_updated');
   }
 
-  /** R59…R61. */
+  /** Handles removed pods (R59…R61). */
   async handlePodRemoves(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
     const { allocation } = this.#deps;
@@ -217,10 +218,10 @@ export class PodSyncHandler {
         });
       }
     }
-    if (allocation.hasPendingResizes) await allocation.retryPendingResizes('pods_removed'); // room was made
+    if (allocation.hasPendingResizes) await allocation.retryPendingResizes('pods_removed'); // resources were released
   }
 
-  /** R62…R65: only the status changed. */
+  /** Handles pods of which only the status changed (R62…R65). */
   async handlePodReconcile(pods: readonly Pod[]): Promise<void> {
     const startTime = this.#deps.clock.now();
     const { allocation } = this.#deps;
@@ -240,7 +241,7 @@ export class PodSyncHandler {
     if (room) await allocation.retryPendingResizes(room);
   }
 
-  /** R66. */
+  /** Syncs pods whose sync is due (R66). */
   handlePodSyncs(pods: readonly Pod[]): void {
     const startTime = this.#deps.clock.now();
     for (const candidate of pods) {
@@ -256,7 +257,7 @@ export class PodSyncHandler {
     }
   }
 
-  /** Syncs the pod of that UID, if it is desired; false when it is not. */
+  /** Syncs the pod with this UID. Returns false when no such pod is desired. */
   handlePodSyncByUID(uid: string): boolean {
     const pod = this.#deps.pods.getPodByUID(uid);
     if (!pod) return false;
@@ -264,17 +265,17 @@ export class PodSyncHandler {
     return true;
   }
 
-  /** R121: what takes up room on the node: neither known to have ended nor refused. */
+  /** The pods that use resources of the node: those that are neither known to have ended nor rejected (R121). */
   activePods(): readonly Pod[] {
     return this.#deps.pods.getPods().filter((pod) => this.isActive(pod));
   }
 
-  /** R121 for one pod. */
+  /** True while the pod uses resources of the node (R121). */
   isActive(pod: Pod): boolean {
     return isActivePod(this.#deps, pod);
   }
 
-  /** R50: a mirror's change concerns the static pod's worker. */
+  /** Forwards a change of a mirror pod to the worker of its static pod (R50). */
   #forwardStatic(mirror: Pod, startTime: number): void {
     const { pod, mirror: present } = this.#deps.pods.getPodAndMirrorPod(mirror);
     if (pod) this.#order('update', pod, present, startTime);
@@ -295,7 +296,7 @@ export class PodSyncHandler {
   }
 }
 
-/** R65: has the pod ended, or does it hold less CPU or memory than before? */
+/** The trigger for pending resizes when the pod has ended or uses less CPU or memory than before (R65). */
 function makesRoom(before: Pod | undefined, after: Pod): ResizeTrigger | undefined {
   if (!before) return undefined;
   const [held, holds] = [before, after].map((pod) => podRequests(pod, { useStatusResources: true }));
@@ -309,7 +310,7 @@ function makesRoom(before: Pod | undefined, after: Pod): ResizeTrigger | undefin
     : undefined;
 }
 
-/** By creation time, oldest first; of equal age the order stays. */
+/** Sorts pods by creation time, oldest first; pods of equal age keep their order. */
 function oldestFirst(pods: readonly Pod[]): readonly Pod[] {
   if (pods.length < 2) return pods;
   const createdAt = (pod: Pod): number => Date.parse(pod.metadata?.creationTimestamp ?? '') || 0;

@@ -3,23 +3,23 @@ import { type Clock, steadyNow, type StopTimer } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 
-/** Pause of a loop whose runtime is not well: 100 ms, doubling to 5 s, back to 100 ms on success (R36). */
+/** The pause of the loop while the runtime is unhealthy: 100 ms, doubling to 5 s, reset on success (R36). */
 const pause = { baseMs: 100, maxMs: 5000 };
 
 export interface SyncLoopDeps<Input extends { readonly type: string }> {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What keeps the loop from consuming anything; empty: go on. */
+  /** The errors that stop the loop from taking inputs; empty when it may continue. */
   runtimeErrors(): readonly string[];
-  /** One input at a time; an error is logged and the loop goes on. */
+  /** Handles one input at a time; an error is logged and the loop continues. */
   handle(input: Input): Promise<void> | undefined;
-  /** Inputs of which one waiting is as good as many: the ticks. */
+  /** The input types of which only one has to wait: the ticks. */
   readonly coalesce: ReadonlySet<Input['type']>;
 }
 
 /**
- * The main loop: one actor, all handlers run on it one at a time (R35). Inputs wait in order while the runtime is not well (R36)
- * and while a handler runs (R80).
+ * SyncLoop is the main loop: one actor on which all handlers run, one at a time (R35). Inputs wait in order while the runtime is unhealthy
+ * (R36) and while a handler runs (R80).
  *
  * Follows kubelet `syncLoop`.
  */
@@ -34,12 +34,12 @@ export class SyncLoop<Input extends { readonly type: string }> {
     this.#deps = deps;
   }
 
-  /** When the last iteration began and, if it has, ended: for the `syncloop` health check (R37). */
+  /** When the last iteration began and, if it has ended, when it ended; for the `syncloop` health check (R37). */
   get lastIteration(): { readonly startedAt: number; readonly endedAt?: number } | undefined {
     return this.#iteration;
   }
 
-  /** Takes from `inputs` until `signal` aborts or `inputs` completes (R39). */
+  /** Handles `inputs` until `signal` aborts or `inputs` completes (R39). */
   async run(inputs: Observable<Input>, signal: AbortSignal): Promise<void> {
     let done = false;
     const finish = (): void => {
@@ -81,7 +81,7 @@ export class SyncLoop<Input extends { readonly type: string }> {
         this.#wake = undefined;
         continue;
       }
-      if (!(await this.#runtimeIsWell(signal))) return;
+      if (!(await this.#runtimeIsHealthy(signal))) return;
       await this.#handleWaiting(signal);
     }
   }
@@ -97,7 +97,7 @@ export class SyncLoop<Input extends { readonly type: string }> {
         return;
       }
       this.#waiting.delete(input.type);
-      // what is handled at once does not even let a microtask in between: several events of one pod become one sync
+      // synchronous handlers run without a microtask in between, so that several events of one pod become one sync
       const pending = this.#handle(input);
       if (pending) await pending;
     }
@@ -125,8 +125,8 @@ export class SyncLoop<Input extends { readonly type: string }> {
     return undefined;
   }
 
-  /** Waits until the runtime is well; false when the loop is to end. */
-  async #runtimeIsWell(signal: AbortSignal): Promise<boolean> {
+  /** Waits until the runtime is healthy. Returns false when the loop has to end. */
+  async #runtimeIsHealthy(signal: AbortSignal): Promise<boolean> {
     for (let ms = pause.baseMs; ; ms = Math.min(ms * 2, pause.maxMs)) {
       const errors = this.#deps.runtimeErrors();
       if (errors.length === 0) return true;
@@ -137,7 +137,7 @@ export class SyncLoop<Input extends { readonly type: string }> {
   }
 }
 
-/** Emits `value` every `periodMs`, first after one period. */
+/** Emits `value` every `periodMs`, for the first time after one period. */
 export function ticks<T>(clock: Clock, periodMs: number, value: T): Observable<T> {
   return new Observable((subscriber) => {
     let stop: StopTimer;

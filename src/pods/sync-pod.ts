@@ -19,42 +19,42 @@ import type {
   SyncTerminatingPodStep,
 } from '../podworkers/pod-syncer.ts';
 
-/** The pod's status as the API server is told it, and what is kept of it between steps. */
+/** The part of the status manager that the steps need. */
 export interface StatusSink {
   getPodStatus(uid: string): PodStatus | undefined;
   setPodStatus(pod: Pod, status: PodStatus): void;
   terminatePod(pod: Pod): void;
 }
 
-/** Probe workers of the pod's containers. */
+/** The part of the probe manager that the steps need. */
 export interface ProbeControl {
   addPod(pod: Pod): void;
   stopLivenessAndStartup(pod: Pod): void;
   removePod(pod: Pod): void;
 }
 
-/** What a pod finds on disk: directories, volumes, and their way out. */
+/** The directories and volumes of pods. */
 export interface PodVolumes {
-  /** Makes the pod's directories and mounts everything its spec names; throws with what could not be mounted. */
+  /** Creates the pod's directories and mounts all volumes of its spec. Throws an error that names what could not be mounted. */
   mount(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Unmounts what the pod no longer needs; resolves when its volumes are gone from disk. */
   unmount(pod: Pod, signal: AbortSignal): Promise<void>;
 }
 
-/** Which secrets and config maps are watched because a pod names them. */
+/** Watches the secrets and config maps that pods reference. */
 export interface ReferencedObjects {
   register(pod: Pod): void;
   unregister(pod: Pod): void;
 }
 
-/** The pod's cgroup, where the node has them. */
+/** The cgroups of pods, where the node has them. */
 export interface PodCgroups {
   exists(pod: Pod): boolean;
   ensure(pod: Pod): Promise<void>;
   destroy(pod: Pod): Promise<void>;
 }
 
-/** How a resize that is carried out is told. */
+/** The part of the resize conditions that the steps need. */
 export interface ResizeProgress {
   setInProgress(
     uid: string,
@@ -73,31 +73,31 @@ export interface SyncStepsDeps {
   readonly objects: ReferencedObjects;
   readonly cgroups: PodCgroups;
   readonly releaseUsers: (uid: string) => void;
-  /** What a remote provider keeps of pods that have ended; absent: it keeps nothing. */
+  /** The clean-up of what a remote provider stores for pods that have ended; absent when it stores nothing. */
   readonly remains?: { remove(ref: PodRef, pod: Pod): Promise<void> };
   readonly reasons: { update(uid: string, results: readonly SyncResult[]): void };
-  /** What is told of resizes (`ResizeStatuses`). */
+  /** The resize conditions (`ResizeStatuses`). */
   readonly resizes: ResizeProgress;
-  /** R205…R228: the status of the pod, given what the runtime shows. */
+  /** Generates the pod's status from its runtime status (R205…R228). */
   readonly generateStatus: (pod: Pod, observed: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
   readonly isTerminationRequested: (uid: string) => boolean;
   readonly networkError: () => string | undefined;
   readonly pullSecrets: (pod: Pod) => Promise<readonly Secret[]>;
   readonly resolution?: (pod: Pod) => PodResolution;
-  /** R241…R243; never throws. */
+  /** Reconciles the mirror pod of a static pod (R241…R243). Never throws. */
   readonly reconcileMirror: (pod: Pod, mirror: Pod | undefined) => Promise<void>;
-  /** Asks the PLEG to look at this pod soon (R153). @param inspect even if none of its containers starts or ends */
+  /** Requests a relist of the pod from the PLEG (R153). @param inspect inspect it even when none of its containers started or ended */
   readonly requestRelist: (uid: string, inspect: boolean) => void;
-  /** The worker is to sync the pod again at once (R152). */
+  /** Makes the worker sync the pod again at once (R152). */
   readonly syncAgain: (uid: string) => void;
-  /** The next tick is to sync the pod, if it is wanted then. */
+  /** Makes the next tick sync the pod, if it is desired then. */
   readonly syncSoon: (uid: string) => void;
 }
 
-/** An error that knows when it makes sense to try again. */
+/** SyncPodError is an error of a sync with the time at which another attempt makes sense. */
 export class SyncPodError extends Error {
   override readonly name: string = 'SyncPodError';
-  /** ms since the epoch (R117) */
+  /** The earliest time for another attempt, ms since the epoch (R117). */
   readonly backOffUntil: number | undefined;
 
   constructor(cause: Error, backOffUntil: number | undefined) {
@@ -107,7 +107,7 @@ export class SyncPodError extends Error {
 }
 
 /**
- * The three verbs of a pod: each brings it one stage on and may be repeated until it succeeds.
+ * SyncSteps executes the steps of a pod's lifecycle. Each step may be repeated until it succeeds.
  *
  * Follows kubelet `SyncPod`, `SyncTerminatingPod`, `SyncTerminatingRuntimePod`, `SyncTerminatedPod` (R138…R166).
  */
@@ -118,13 +118,13 @@ export class SyncSteps implements PodSyncer {
     this.#deps = deps;
   }
 
-  /** R138…R154. */
+  /** Brings the pod's containers to the state that its spec describes (R138…R154). */
   async syncPod(
     { pod, mirrorPod, runtimeStatus }: SyncPodStep,
     signal: AbortSignal,
   ): Promise<SyncPodOutcome> {
     const { statuses, generateStatus } = this.#deps;
-    this.#tellResize(pod, runtimeStatus);
+    this.#reportResize(pod, runtimeStatus);
     const status = generateStatus(pod, runtimeStatus, false);
     const observed = withIps(runtimeStatus, status);
     statuses.setPodStatus(pod, status);
@@ -137,7 +137,7 @@ export class SyncSteps implements PodSyncer {
       status.conditions?.some((c) => c.type === 'AllContainersRestarting' && c.status === 'True') ?? false;
     // R150: a pull or a start in progress is not interrupted by a deletion
     const sandboxReady = (): void => {
-      this.#tellSandbox(pod);
+      this.#reportSandbox(pod);
     };
     const resolution = this.#deps.resolution?.(withStatus(pod, status));
     const request = {
@@ -154,7 +154,7 @@ export class SyncSteps implements PodSyncer {
     return this.#outcome(pod, result);
   }
 
-  /** What the provider fails of is recorded here, unless it has recorded the parts itself. */
+  /** Calls the provider and records its failure as an Event, unless the provider records the parts itself. */
   async #provided(request: SyncPodRequest): Promise<PodSyncResult> {
     const { provider } = this.#deps;
     const { pod } = request;
@@ -181,8 +181,8 @@ export class SyncSteps implements PodSyncer {
     }
   }
 
-  /** R139. */
-  #tellResize(pod: Pod, observed: RuntimePodStatus): void {
+  /** Sets the resize conditions of the pod (R139). */
+  #reportResize(pod: Pod, observed: RuntimePodStatus): void {
     const { provider, resizes, recorder } = this.#deps;
     const uid = uidOf(pod);
     if (provider.resizes?.inProgress(pod, observed)) {
@@ -195,15 +195,18 @@ export class SyncSteps implements PodSyncer {
       recorder.event(pod, 'Normal', 'ResizeCompleted', resizeCompletedMessage(pod, observedGeneration));
   }
 
-  /** R154: images may take long to pull, so users are told before. Follows kubelet `OnPodSandboxReady`. */
-  #tellSandbox(pod: Pod): void {
+  /**
+   * Sends the PodReadyToStartContainers condition before images are pulled, which may take long (R154). Follows kubelet
+   * `OnPodSandboxReady`.
+   */
+  #reportSandbox(pod: Pod): void {
     const { statuses } = this.#deps;
     const status = statuses.getPodStatus(uidOf(pod)) ?? pod.status ?? {};
     const ready = ownCondition(pod, 'PodReadyToStartContainers', 'True');
     statuses.setPodStatus(pod, { ...status, conditions: replaceOrAppend(status.conditions ?? [], ready) });
   }
 
-  #tellResizeErrors(pod: Pod, results: readonly SyncResult[]): void {
+  #reportResizeErrors(pod: Pod, results: readonly SyncResult[]): void {
     const { resizes, recorder } = this.#deps;
     const generation = pod.metadata?.generation ?? 0;
     for (const { action, reason, message = '' } of results) {
@@ -215,18 +218,18 @@ export class SyncSteps implements PodSyncer {
     }
   }
 
-  /** R151…R153. */
+  /** Converts the provider's result into the outcome of the step (R151…R153). */
   #outcome(pod: Pod, result: PodSyncResult): SyncPodOutcome {
     const uid = uidOf(pod);
     const did = (action: SyncResult['action']): boolean =>
       result.results.some((one) => one.action === action);
     const reset = did('RemoveContainer');
-    this.#tellResizeErrors(pod, result.results);
+    this.#reportResizeErrors(pod, result.results);
     const changed = result.error === undefined && result.changed;
     return {
       terminal: false,
       ...(result.error && { error: new SyncPodError(result.error, result.backOffUntil) }),
-      // a look that began before the sync had ended would not do as news of it, and there would be another one
+      // a relist that began before the end of the sync would be too old, and another one would follow
       postSync: () => {
         if (changed) this.#deps.requestRelist(uid, did('ResizePodInPlace'));
         if (reset) this.#deps.syncAgain(uid);
@@ -241,7 +244,7 @@ export class SyncSteps implements PodSyncer {
     throw new Error(`network is not ready: ${networkError}`);
   }
 
-  /** R144…R147: what has to stand before containers can. */
+  /** Prepares what containers need before they start: cgroups, directories and volumes (R144…R147). */
   async #prepare(
     pod: Pod,
     mirror: Pod | undefined,
@@ -256,7 +259,7 @@ export class SyncSteps implements PodSyncer {
     try {
       await volumes.mount(pod, signal);
     } catch (reason) {
-      // each volume that failed was told of; that time is over is not
+      // each failed volume has its own Event; a timeout gets none
       if (!signal.aborted && AgentError.from(reason).code !== 'deadline_exceeded')
         recorder.event(pod, 'Warning', 'FailedMount', messageOf(reason));
       throw reason;
@@ -285,7 +288,7 @@ export class SyncSteps implements PodSyncer {
     }
   }
 
-  /** R155…R158. `statusFn` is the last one that asked for this end (eviction, preemption, shutdown). */
+  /** Stops the pod's containers (R155…R158). `statusFn` is the one of the last kill (eviction, preemption, shutdown). */
   async syncTerminatingPod(step: SyncTerminatingPodStep): Promise<void> {
     const { pod, runtimeStatus, gracePeriodSeconds, statusFn } = step;
     const { statuses, probes, provider, generateStatus, logger } = this.#deps;
@@ -309,10 +312,10 @@ export class SyncSteps implements PodSyncer {
     statuses.setPodStatus(pod, generateStatus(pod, final, true));
   }
 
-  /** R159. */
+  /** Stops a pod that only the runtime knows (R159). */
   async syncTerminatingRuntimePod(running: RuntimePod): Promise<void> {
     await this.#kill(podOfRunning(running), running, 1);
-    // of a refused pod: what showed its containers' end came while this worker, which tells nothing, had the pod
+    // for a rejected pod: the events of its containers' end arrived while this worker, which sends no status, had the pod
     this.#deps.syncSoon(running.uid);
   }
 
@@ -327,7 +330,7 @@ export class SyncSteps implements PodSyncer {
     }
   }
 
-  /** R160. */
+  /** Releases what the pod holds on the node: volumes, cgroup and user IDs (R160). */
   async syncTerminatedPod({ pod, runtimeStatus }: PodStep, signal: AbortSignal): Promise<void> {
     const { statuses, volumes, objects, cgroups, releaseUsers, generateStatus, remains } = this.#deps;
     statuses.setPodStatus(pod, generateStatus(pod, runtimeStatus, true));
@@ -340,21 +343,21 @@ export class SyncSteps implements PodSyncer {
   }
 }
 
-/** R140: host-network pods have the node's addresses, which only the status knows. */
+/** Adds the addresses of host-network pods, which are the node's and which only the status has (R140). */
 function withIps(observed: RuntimePodStatus, status: PodStatus): RuntimePodStatus {
   if (status.podIPs && status.podIPs.length > 0)
     return { ...observed, ips: status.podIPs.map(({ ip }) => ip) };
   return status.podIP === undefined || status.podIP === '' ? observed : { ...observed, ips: [status.podIP] };
 }
 
-/** Does all that has failed only wait? That is no fault. */
+/** True when all failures are back-offs, which are no errors. */
 const isBackOff = (results: readonly SyncResult[]): boolean => {
   const reasons = results.map(({ reason }) => reason).filter((reason) => reason !== undefined);
   return reasons.length > 0 && reasons.every((reason) => backOffs.has(reason));
 };
 const backOffs: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
-/** The pod as its containers may see it: with the addresses that it has. */
+/** The pod with its current status, so that containers can read its addresses. */
 const withStatus = (pod: Pod, status: PodStatus): Pod => ({ ...pod, status });
 
 const refOf = (pod: Pod): PodRef => ({
@@ -363,7 +366,7 @@ const refOf = (pod: Pod): PodRef => ({
   namespace: pod.metadata?.namespace ?? '',
 });
 
-/** A pod of which only the runtime knows: its containers have no hooks any more (kubelet `ToAPIPod`). */
+/** Makes a Pod object for a pod that only the runtime knows; its containers have no hooks (kubelet `ToAPIPod`). */
 const podOfRunning = ({ uid, name, namespace, containers }: RuntimePod): Pod => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -371,7 +374,7 @@ const podOfRunning = ({ uid, name, namespace, containers }: RuntimePod): Pod => 
   spec: { containers: containers.map(({ name: container, image = '' }) => ({ name: container, image })) },
 });
 
-/** The running pod inside a status: running containers and all sandboxes (kubelet `ConvertPodStatusToRunningPod`). */
+/** Extracts the running pod from a status: running containers and all sandboxes (kubelet `ConvertPodStatusToRunningPod`). */
 export function runtimePodOf(status: RuntimePodStatus): RuntimePod {
   return {
     uid: status.uid,

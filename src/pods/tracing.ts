@@ -10,7 +10,7 @@ import type { RuntimePod } from '../provider/runtime-pod.ts';
 import type { ProbeControl, ReferencedObjects } from './sync-pod.ts';
 
 /**
- * A span around each step of a pod, each a trace of its own; a step that tells its error in the outcome has failed too.
+ * Wraps a syncer with a span around each step, each in its own trace. A step whose outcome has an error counts as failed too.
  *
  * Names and attributes are the kubelet's (`syncPod`, `syncTerminatingPod`, `syncTerminatedPod`).
  */
@@ -52,8 +52,8 @@ const attributesOfRunning = ({ uid, name, namespace }: RuntimePod): SpanAttribut
 });
 
 /**
- * The provider with a span around each call that acts on a pod, a child of the step or the request that makes it. What only looks is left
- * alone: it is asked every second.
+ * Wraps a provider with a span around each call that acts on a pod, as a child of the step or request that makes it. Calls that only read
+ * have no span, because they are made every second.
  */
 export function tracedProvider<P extends PodProvider>(provider: P, tracer: Tracer): P {
   const exec = provider.exec?.bind(provider);
@@ -109,7 +109,7 @@ const attributesOfContainer = ({ podUid, namespace, pod, container }: ContainerR
   'k8s.container.name': container,
 });
 
-/** Probe workers live longer than the step that starts them. */
+/** Detaches probe workers from the span of the step that starts them, because they outlive it. */
 export const detachedProbes = (probes: ProbeControl, tracer: Tracer): ProbeControl => ({
   addPod: (pod) => {
     tracer.detached(() => {
@@ -124,7 +124,7 @@ export const detachedProbes = (probes: ProbeControl, tracer: Tracer): ProbeContr
   },
 });
 
-/** So do the watches of what a pod names. */
+/** Detaches the watches of referenced objects from the span of the step that starts them, because they outlive it. */
 export const detachedObjects = (objects: ReferencedObjects, tracer: Tracer): ReferencedObjects => ({
   register: (pod) => {
     tracer.detached(() => {

@@ -347,7 +347,7 @@ test('a provider that cannot tell what containers use is said to evict nobody', 
   const common = { clock: rig.clock, logger, recorder: { event: () => undefined } };
   const options = { nodeName: 'n', rootDir: '/', eviction: rig.options.eviction };
   const protection = new NodeProtection(options, common, { controller: rig.controller, provider: {} });
-  expect(warnings).toEqual(['no pod is evicted: the provider does not tell what containers use']);
+  expect(warnings).toEqual(['pods are not evicted: the provider does not report container usage']);
   expect(protection.pods.pressure()).toEqual([]);
 });
 

@@ -76,6 +76,6 @@ test('what is no repository is refused by name', () => {
   expect(() => {
     checkRegistry({ allows: [{ repository: 'm.io' }, { repository: 'https://m.io/x' }] });
   }).toThrow(
-    'registry.allows[1].repository: "https://m.io/x" is no repository; write it like registry.example.com/team',
+    'registry.allows[1].repository: "https://m.io/x" is not a repository; write it like registry.example.com/team',
   );
 });

@@ -58,7 +58,7 @@ test('a removal that fails is tried again with a growing delay until it succeeds
   expect(calls.slice(0, 4)).toEqual(['1000 a', '2000 a', '4000 a', '8000 a']);
   expect(remains.areGone(podOf('a'))).toBe(true);
   expect(events[0]).toBe(
-    'FailedDeletePod: failed to remove what the provider keeps of the pod: the queue does not answer',
+    'FailedDeletePod: failed to remove the resources of the pod at the provider: the queue does not answer',
   );
 }, 30_000);
 
@@ -73,7 +73,7 @@ test('a removal that hangs is given up after 30 s and told so', async () => {
   remains.areGone(podOf('a'));
   await clock.advance(30_000);
   expect(events).toEqual([
-    'FailedDeletePod: failed to remove what the provider keeps of the pod: no answer within 30 s',
+    'FailedDeletePod: failed to remove the resources of the pod at the provider: no answer within 30 s',
   ]);
   expect(aborted).toEqual([true]);
   expect(clock.pending).toBe(0);

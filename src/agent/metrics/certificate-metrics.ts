@@ -1,11 +1,11 @@
 import { single } from '../../metrics/metrics.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
 
-/** What a certificate manager tells of itself. */
+/** The state of a certificate manager. */
 export interface CertificateState {
-  /** The one in use; ms since the epoch. */
+  /** The certificate in use; `notAfter` is ms since the epoch. */
   readonly certificate: { readonly notAfter: number } | undefined;
-  /** Requests that did not come to a certificate. */
+  /** The number of failed certificate requests. */
   readonly failures: number;
 }
 
@@ -18,7 +18,7 @@ const renewErrors = {
   client: 'kubelet_certificate_manager_client_expiration_renew_errors',
 } as const;
 
-/** How long a certificate that the agent asks for itself is in force yet, whole seconds, and how often a request failed. */
+/** The metrics of a requested certificate: its remaining lifetime in whole seconds, and the number of failed requests. */
 export function certificateMetrics(
   which: 'server' | 'client',
   { certificate, failures }: CertificateState,

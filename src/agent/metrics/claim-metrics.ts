@@ -16,7 +16,7 @@ const measures: readonly (readonly [key: string, help: string, of: (use: VolumeU
   ['inodes_used', 'Number of used inodes in the volume', ({ inodesUsed }) => inodesUsed],
 ];
 
-/** How full the volumes are that claims stand for, each claim once. Follows kubelet `volumeStatsCollector`. */
+/** The usage metrics of volumes with a persistent volume claim, each claim once. Follows kubelet `volumeStatsCollector`. */
 export function claimMetrics(volumes: readonly VolumeUse[]): readonly MetricFamily[] {
   const claims = new Map<string, ClaimUse>();
   for (const use of volumes.filter(isOfClaim)) claims.set(`${use.claim.namespace}/${use.claim.name}`, use);

@@ -7,7 +7,7 @@ import { runningOnly } from '../../server/pod-lists.ts';
 import type { ResizeStatuses } from '../../status/resize-statuses.ts';
 import type { MetricFamily, Sample } from '../../metrics/family.ts';
 
-/** The slice of the engines that is counted. */
+/** The sources of {@link kubeletMetrics}. */
 export interface MetricSources {
   readonly pleg: { readonly listed: readonly RuntimePod[]; readonly channel: { readonly dropped: number } };
   readonly podManager: {
@@ -18,7 +18,7 @@ export interface MetricSources {
   readonly statusManager: { readonly resizes?: Pick<ResizeStatuses, 'tally'> };
 }
 
-/** The agent's metrics under the kubelet's names, where the meaning is the same. Nothing is asked of the runtime, which may be away. */
+/** The agent's metrics, with the kubelet's names where the meaning is the same. Makes no call to the runtime, which may not respond. */
 export function kubeletMetrics(sources: MetricSources, nodeName: string): readonly MetricFamily[] {
   const { listed } = sources.pleg;
   const states = new Map<string, number>();
@@ -34,19 +34,19 @@ export function kubeletMetrics(sources: MetricSources, nodeName: string): readon
     single(
       'kubelet_running_pods',
       'gauge',
-      'Number of pods that have something running',
+      'Number of pods that have a running pod sandbox',
       runningOnly(listed).length,
     ),
     {
       name: 'kubelet_running_containers',
       type: 'gauge',
-      help: 'Number of containers by state',
+      help: 'Number of containers currently by state',
       samples: [...states].map(([container_state, value]) => ({ labels: { container_state }, value })),
     },
     single(
       'kubelet_pleg_discard_events',
       'counter',
-      'Events of pods that were dropped, as nobody read them',
+      'Number of pod lifecycle events that were dropped because the channel was full.',
       sources.pleg.channel.dropped,
     ),
     ...podCounts(sources),
@@ -55,39 +55,39 @@ export function kubeletMetrics(sources: MetricSources, nodeName: string): readon
   ];
 }
 
-/** How many pods are wanted, active, mirrored and at work. Follows the counts of kubelet `HandlePodCleanups`. */
+/** The numbers of desired pods, active pods, mirror pods and working pods. Follows the counts of kubelet `HandlePodCleanups`. */
 function podCounts({ podManager, podWorkers, syncHandler }: MetricSources): readonly MetricFamily[] {
   const { pods, mirrors } = podManager.getPodsAndMirrorPods();
   return [
     {
       name: 'kubelet_desired_pods',
       type: 'gauge',
-      help: 'Number of pods that are bound to the node; static ones apart',
+      help: 'Number of pods bound to the node, static pods separately',
       samples: byKind(pods),
     },
     {
       name: 'kubelet_active_pods',
       type: 'gauge',
-      help: 'Number of pods that count when new ones are admitted; static ones apart',
+      help: 'Number of pods considered active at admission, static pods separately',
       samples: byKind(pods.filter((pod) => syncHandler.isActive(pod))),
     },
     single('kubelet_mirror_pods', 'gauge', 'Number of mirror pods', mirrors.length),
     single(
       'kubelet_managed_ephemeral_containers',
       'gauge',
-      'Number of ephemeral containers of the pods that are bound to the node',
+      'Number of ephemeral containers in the pods bound to the node',
       pods.reduce((sum, { spec }) => sum + (spec?.ephemeralContainers?.length ?? 0), 0),
     ),
     {
       name: 'kubelet_working_pods',
       type: 'gauge',
-      help: 'Number of pods that are worked on, by what is done, whether they are wanted (orphans are not), and static ones apart',
+      help: 'Number of pods with a worker by lifecycle stage, by whether they are desired or orphaned, static pods separately',
       samples: workSamples(podWorkers.working(new Set(pods.map(uidOf)))),
     },
   ];
 }
 
-/** What the last sweep of directories came to. */
+/** The result of the last clean-up of orphaned pod directories. */
 export const sweepMetrics = (sweep: {
   readonly pods: number;
   readonly failed: number;
@@ -95,18 +95,18 @@ export const sweepMetrics = (sweep: {
   single(
     'kubelet_orphan_pod_cleaned_volumes',
     'gauge',
-    'Number of pods that nobody wants whose volumes the last sweep took up',
+    'Number of orphaned pods whose volumes the last clean-up found',
     sweep.pods,
   ),
   single(
     'kubelet_orphan_pod_cleaned_volumes_errors',
     'gauge',
-    'Number of pods that nobody wants whose volumes the last sweep could not remove',
+    'Number of orphaned pods whose volumes the last clean-up could not remove',
     sweep.failed,
   ),
 ];
 
-/** How many resizes are told of. */
+/** The numbers of pending resizes and of resizes in progress. */
 function resizeCounts({ statusManager }: MetricSources): readonly MetricFamily[] {
   const tally = statusManager.resizes?.tally();
   if (!tally) return [];
@@ -114,7 +114,7 @@ function resizeCounts({ statusManager }: MetricSources): readonly MetricFamily[]
     {
       name: 'kubelet_pod_pending_resizes',
       type: 'gauge',
-      help: 'Number of pods whose resize waits, by why it does',
+      help: 'Number of pods with a pending resize by reason',
       samples: [...tally.pending].map(([reason, value]) => ({
         labels: { reason: reason.toLowerCase() },
         value,
@@ -123,7 +123,7 @@ function resizeCounts({ statusManager }: MetricSources): readonly MetricFamily[]
     single(
       'kubelet_pod_in_progress_resizes',
       'gauge',
-      'Number of pods whose resize is carried out',
+      'Number of pods with a resize in progress',
       tally.inProgress,
     ),
   ];
@@ -135,7 +135,7 @@ const byKind = (pods: readonly Pod[]): readonly Sample[] =>
     value: pods.filter((pod) => isStaticPod(pod) === kind).length,
   }));
 
-/** A series for each kind that there can be, those without a pod too. */
+/** One series for each possible kind, also for kinds without a pod. */
 function workSamples(working: readonly PodWorkerSync[]): readonly Sample[] {
   const kinds = ['sync', 'terminating', 'terminated'].flatMap((lifecycle) => [
     ...['desired', 'orphan'].flatMap((config) => ['', 'true'].map((kind) => [lifecycle, config, kind])),
@@ -157,7 +157,7 @@ const kindOf = ({ state, orphan, hasConfig, static: isStatic }: PodWorkerSync): 
     ? [state, orphan ? 'orphan' : 'desired', isStatic ? 'true' : '']
     : [state, 'runtime_only', 'unknown'];
 
-/** What every Prometheus client tells of its process. */
+/** The standard process metrics of Prometheus clients. */
 function processMetrics(): readonly MetricFamily[] {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();

@@ -11,7 +11,7 @@ import { Counter, Histogram } from '../../metrics/metrics.ts';
 import type { PodStarts } from '../../pods/metrics/pod-starts.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
 
-/** What was started, as far as the agent itself makes sandboxes and containers. */
+/** StartMetrics counts started pods and containers, when the agent itself creates sandboxes and containers. */
 export class StartMetrics implements StartCounts, PullCounts, HookCounts {
   readonly #pods = new Counter('kubelet_started_pods_total', 'Cumulative number of pods started');
   readonly #podErrors = new Counter(
@@ -38,45 +38,48 @@ export class StartMetrics implements StartCounts, PullCounts, HookCounts {
 
   readonly #pulls = new Histogram(
     'kubelet_image_pull_duration_seconds',
-    'Seconds that pulls of images took, the wait for their turn included, by size',
+    'Duration in seconds of image pulls including the wait in the queue, by image size',
     [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600],
   );
   readonly #imagesRemoved = new Counter(
     'kubelet_image_garbage_collected_total',
-    'Images that were removed as nobody used them: for their age, or for the room that they took',
+    'Cumulative number of images removed by garbage collection, because of their age or of disk space',
   );
   readonly #imageVolumes = {
-    requested: new Counter('kubelet_image_volume_requested_total', 'Image volumes that containers wanted'),
+    requested: new Counter(
+      'kubelet_image_volume_requested_total',
+      'Cumulative number of requested image volumes',
+    ),
     mounted: new Counter(
       'kubelet_image_volume_mounted_succeed_total',
-      'Mounts of image volumes in containers',
+      'Cumulative number of image volumes mounted in containers',
     ),
     failed: new Counter(
       'kubelet_image_volume_mounted_errors_total',
-      'Mounts of image volumes that the runtime could not make',
+      'Cumulative number of failed mounts of image volumes',
     ),
   };
   readonly #fallbacks = new Counter(
     'kubelet_lifecycle_handler_http_fallbacks_total',
-    'Lifecycle hooks over HTTPS that were answered without TLS',
+    'Cumulative number of HTTPS lifecycle hooks that fell back to HTTP',
   );
   readonly #sleepsEnded = new Counter(
     'kubelet_sleep_action_terminated_early_total',
-    'Sleeps of lifecycle hooks that were cut short',
+    'Cumulative number of sleep lifecycle hooks that were interrupted',
   );
   readonly #resizes = new Histogram(
     'kubelet_pod_resize_duration_milliseconds',
-    'Milliseconds that resizes of running pods took, by whether they succeeded',
+    'Duration in milliseconds of in-place pod resizes, by success',
     [10, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000],
   );
   readonly #starts: () => PullAndInitTimes | undefined;
 
-  /** @param starts who measures whole starts of pods, asked late */
+  /** @param starts returns the tracker of pod starts */
   constructor(starts: () => PullAndInitTimes | undefined = () => undefined) {
     this.#starts = starts;
   }
 
-  /** Those that are there from the beginning, as 0. */
+  /** The counters that are exposed from the beginning, with value 0. */
   get #plain(): readonly Counter[] {
     const { requested, mounted, failed } = this.#imageVolumes;
     const pods = [this.#pods, this.#podErrors, this.#userNamespaced, this.#userNamespacedErrors];
@@ -88,7 +91,7 @@ export class StartMetrics implements StartCounts, PullCounts, HookCounts {
     return [...this.#plain, ...others].map((one) => one.collect());
   }
 
-  /** For who starts things: from now on there are numbers of pods, 0 at first. */
+  /** Returns the counters for a provider; from this call on the pod counters are exposed, initially 0. */
   counts(): StartCounts & PullCounts & HookCounts {
     for (const counter of this.#plain) counter.add({}, 0);
     return this;
@@ -152,12 +155,12 @@ export class StartMetrics implements StartCounts, PullCounts, HookCounts {
   }
 }
 
-/** What is left out of a start. */
+/** The parts of a pod start that are excluded from its latency. */
 type PullAndInitTimes = Pick<PodStarts, 'pullBegan' | 'pullEnded' | 'initBegan' | 'initEnded'>;
 
 const [mega, giga] = [2 ** 20, 2 ** 30];
 
-/** More than so many bytes, and what that is called; largest first. */
+/** The label values by image size: the lower bound in bytes, largest first. */
 const sizes: readonly (readonly [above: number, name: string])[] = [
   [100 * giga, 'GT100GB'],
   [60 * giga, '60GB-100GB'],

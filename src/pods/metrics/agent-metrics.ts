@@ -10,11 +10,11 @@ import type { MetricFamily } from '../../metrics/family.ts';
 
 type Probe = Pick<Prober, 'probe'>;
 
-/** What the engines count of their work, under the kubelet's names (pkg/kubelet/metrics). */
+/** EngineMetrics holds the metrics of the engines, with the kubelet's names (pkg/kubelet/metrics). */
 export class EngineMetrics {
-  /** What becomes of pods. */
+  /** The metrics of pod lifecycles. */
   readonly pods: PodMetrics;
-  /** How long they take to start. */
+  /** The start latency of pods. */
   readonly starts: PodStarts;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #relists = new Histogram(
@@ -27,7 +27,7 @@ export class EngineMetrics {
   );
   readonly #podRelists = new Histogram(
     'kubelet_pleg_pod_relist_duration_seconds',
-    'Seconds that a look at the pods that asked for one took, beside the relists of all',
+    'Duration in seconds of on-demand relists of some pods in PLEG.',
   );
   readonly #steps = new Histogram(
     'kubelet_pod_worker_duration_seconds',
@@ -46,7 +46,7 @@ export class EngineMetrics {
     'prober_probe_duration_seconds',
     'Duration in seconds for a probe response.',
   );
-  /** When pods that have not run yet were first seen, by UID; ms since the epoch. */
+  /** When each pod that has not run yet was first seen, by UID; ms since the epoch. */
   readonly #firstSeen = new Map<string, number | 'counted'>();
   #relistedAt: number | undefined;
 
@@ -89,7 +89,7 @@ export class EngineMetrics {
     this.#podRelists.observe({}, durationMs / 1000);
   };
 
-  /** The steps of pods, each measured. @param statusOf what the API server is told of a pod */
+  /** Wraps a syncer and measures its steps. @param statusOf returns the newest status of a pod */
   syncer(steps: PodSyncer, statusOf: (uid: string) => PodStatus | undefined): PodSyncer {
     const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
       const startedAt = steadyNow(this.#clock);
@@ -120,7 +120,7 @@ export class EngineMetrics {
     };
   }
 
-  /** What is told by pod ends with the pod. */
+  /** Removes the series of a pod. */
   #forget(pod: Pod): void {
     const { namespace = '', name = '' } = pod.metadata ?? {};
     this.#firstSeen.delete(uidOf(pod));
@@ -128,7 +128,7 @@ export class EngineMetrics {
     this.#probeDurations.drop({ namespace, pod: name });
   }
 
-  /** A pod that ran before this agent does not start. */
+  /** Records the first step of a pod; one that ran before this agent started is not counted. */
   #firstStep(pod: Pod, status: PodStatus | undefined): number | 'counted' {
     if (status?.phase !== undefined && status.phase !== 'Pending') return 'counted';
     return firstSeenAt(pod) ?? this.#clock.now();
@@ -159,7 +159,7 @@ export class EngineMetrics {
 
 const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
-/** What calls to the runtime come to (kubelet `instrumentedRuntimeService`). */
+/** RuntimeCallMetrics counts calls to the runtime (kubelet `instrumentedRuntimeService`). */
 export class RuntimeCallMetrics {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #calls = new Counter(
@@ -178,11 +178,11 @@ export class RuntimeCallMetrics {
 
   readonly #sandboxes = new Histogram(
     'kubelet_run_podsandbox_duration_seconds',
-    'Seconds that the runtime took for the sandboxes of pods, by the handler of their runtime class',
+    'Duration in seconds of creating pod sandboxes. Broken down by RuntimeClass handler.',
   );
   readonly #sandboxErrors = new Counter(
     'kubelet_run_podsandbox_errors_total',
-    'Sandboxes of pods that the runtime could not make, by the handler of their runtime class',
+    'Cumulative number of failed pod sandbox creations by RuntimeClass handler.',
   );
 
   constructor(clock: Pick<Clock, 'now'>) {
@@ -194,15 +194,15 @@ export class RuntimeCallMetrics {
     return [...counters, this.#durations, this.#sandboxes].map((one) => one.collect());
   }
 
-  /** The same runtime or image service, its calls counted. */
+  /** Wraps a runtime or image service and counts its calls. */
   around<T extends object>(service: T): T {
-    const made = new Map<string, { readonly of: unknown; readonly call: unknown }>();
+    const wrapped = new Map<string, { readonly of: unknown; readonly call: unknown }>();
     return new Proxy(service, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== 'function' || typeof name !== 'string') return value;
-        const known = made.get(name);
-        if (known?.of === value) return known.call;
+        const earlier = wrapped.get(name);
+        if (earlier?.of === value) return earlier.call;
         const operation = operationOf(name);
         const call = (...args: readonly unknown[]): unknown => {
           const startedAt = steadyNow(this.#clock);
@@ -211,13 +211,13 @@ export class RuntimeCallMetrics {
           if (operation === runSandbox) void this.#countSandbox(handlerOf(args[0]), startedAt, answer);
           return this.#counted(operation, startedAt, answer);
         };
-        made.set(name, { of: value, call });
+        wrapped.set(name, { of: value, call });
         return call;
       },
     });
   }
 
-  /** Never throws: the caller gets the answer itself. */
+  /** Measures the creation of a sandbox. Never throws: the caller gets the result itself. */
   async #countSandbox(runtime_handler: string, startedAt: number, answer: Promise<unknown>): Promise<void> {
     await answer.catch(() => {
       this.#sandboxErrors.add({ runtime_handler });
@@ -243,6 +243,6 @@ const runSandbox = 'run_podsandbox';
 const handlerOf = (request: unknown): string =>
   (request as { readonly runtimeHandler?: string } | undefined)?.runtimeHandler ?? '';
 
-/** `stopPodSandbox` is `stop_podsandbox` to the kubelet. */
+/** The kubelet's name of an operation: `stop_podsandbox` for `stopPodSandbox`. */
 const operationOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace('pod_sandbox', 'podsandbox');

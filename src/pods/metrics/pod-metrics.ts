@@ -8,7 +8,7 @@ import { type ResourceList, amountsOf } from '../../kube/resources/resources.ts'
 import { zeroQuantity, type Quantity, compareQuantities } from '../../kube/resources/quantity.ts';
 import { isRestartableInitContainer } from '../../kube/restart-policy.ts';
 
-/** Reasons to refuse a pod that are counted by name; others could be any number. */
+/** The rejection reasons that have their own label value; all others would be unbounded. */
 const knownRejections = new Set([
   'AppArmor',
   'PodOSSelectorNodeLabelDoesNotMatch',
@@ -33,55 +33,55 @@ const knownRejections = new Set([
   'VolumeAttachmentLimitExceeded',
 ]);
 
-/** What becomes of pods, from when they are seen to how their containers end, under the kubelet's names. */
+/** PodMetrics holds the metrics of pod lifecycles, from first sight to the ends of containers, with the kubelet's names. */
 export class PodMetrics {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #ends = new Counter(
     'kubelet_terminated_containers_total',
-    'Containers that have ended, by kind, exit code and reason',
+    'Cumulative number of terminated containers by container type, exit code and reason.',
   );
   readonly #news = new Histogram(
     'kubelet_pod_status_sync_duration_seconds',
-    'Seconds from the first change of a pod status until the API server has it, those that came meanwhile included',
+    'Duration in seconds from the first unsent change of a pod status until the API server has accepted the status.',
     [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60],
   );
   readonly #workerStarts = new Histogram(
     'kubelet_pod_worker_start_duration_seconds',
-    'Seconds from when a pod was seen until its worker first takes it up',
+    'Duration in seconds from seeing a pod to starting a worker.',
   );
   readonly #sizes = new Histogram(
     'kubelet_containers_per_pod_count',
-    'How many containers pods have',
+    'The number of containers per pod.',
     [1, 2, 4, 8, 16],
   );
   readonly #rejections = new Counter(
     'kubelet_admission_rejections_total',
-    'Pods that were refused, by reason',
+    'Cumulative number of pods rejected at admission by reason.',
   );
   readonly #preemptions = new Counter(
     'kubelet_preemptions',
-    'Pods that had to make room for a critical one, by the first resource that was short',
+    'Cumulative number of pods preempted for critical pods, by the first resource that was insufficient.',
   );
   readonly #restarted = new Counter(
     'kubelet_restarted_pods_total',
-    'Pods that were made anew under the same UID, and so start again; static ones apart',
+    'Cumulative number of pods restarted because their UID was created again, static pods separately.',
   );
   readonly #orphans = new Counter(
     'kubelet_orphaned_runtime_pods_total',
-    'Pods that the runtime runs and nobody else knows of',
+    'Cumulative number of running pods found in the runtime that no source desires.',
   );
 
   readonly #resizesAsked = new Counter(
     'kubelet_container_requested_resizes_total',
-    'Changes of what containers ask for or are limited to, by resource and by what is done to the amount',
+    'Cumulative number of requested container resizes by resource, requirement and operation.',
   );
   readonly #infeasible = new Counter(
     'kubelet_pod_infeasible_resizes_total',
-    'Resizes that can never be done here, by why not',
+    'Cumulative number of infeasible pod resizes by reason detail.',
   );
   readonly #deferredAccepted = new Counter(
     'kubelet_pod_deferred_accepted_resizes_total',
-    'Resizes that were accepted after they had waited, by what they were tried again for',
+    'Cumulative number of deferred pod resizes that were accepted later, by the trigger of the retry.',
   );
 
   constructor(clock: Pick<Clock, 'now'>) {
@@ -104,20 +104,20 @@ export class PodMetrics {
     this.#news.observe({}, ms / 1000);
   };
 
-  /** A worker takes up a pod for the first time. */
+  /** Records that a worker starts its first step for a pod. */
   takenUp(pod: Pod): void {
     this.#sizes.observe({}, pod.spec?.containers.length ?? 0);
     const seenAt = firstSeenAt(pod);
     if (seenAt !== undefined) this.#workerStarts.observe({}, (this.#clock.now() - seenAt) / 1000);
   }
 
-  /** Follows kubelet `recordAdmissionRejection`. */
+  /** Counts a rejected pod. Follows kubelet `recordAdmissionRejection`. */
   readonly rejected = (reason: string): void => {
     const other = reason.startsWith('OutOf') ? 'OutOfExtendedResources' : 'Other';
     this.#rejections.add({ reason: knownRejections.has(reason) ? reason : other });
   };
 
-  /** @param resource what was short; empty: pods were too many */
+  /** Counts a preempted pod. @param resource the insufficient resource; empty when the number of pods was the limit */
   readonly preempted = (resource: string): void => {
     this.#preemptions.add({ preemption_signal: resource });
   };
@@ -143,13 +143,13 @@ export class PodMetrics {
   };
 }
 
-/** When the sources first had a pod, ms since the epoch. */
+/** When a source first delivered the pod, ms since the epoch. */
 export function firstSeenAt(pod: Pod): number | undefined {
   const at = Date.parse(annotationOf(pod, configSeenAnnotation) ?? '');
   return Number.isFinite(at) ? at : undefined;
 }
 
-/** One amount of one container that is to change, as metrics label it. */
+/** The metric labels of one requested change of a container's resources. */
 interface RequestedResize extends Readonly<Record<string, string>> {
   readonly resource: 'cpu' | 'memory';
   readonly requirement: 'requests' | 'limits';
@@ -160,15 +160,18 @@ const requirements = ['requests', 'limits'] as const;
 
 const resources = ['memory', 'cpu'] as const;
 
-/** What differs between two versions of a pod in the amounts of containers that can be resized. Follows kubelet `recordContainerResizeOperations`. */
+/**
+ * The differences in container resources between two versions of a pod, for containers that can be resized. Follows kubelet
+ * `recordContainerResizeOperations`.
+ */
 export function requestedResizes(old: Pod, next: Pod): readonly RequestedResize[] {
   if (old.spec === next.spec) return [];
   const before = new Map(resizable(old).map((one) => [one.name, one]));
-  return resizable(next).flatMap(({ name, resources: wanted }) => {
+  return resizable(next).flatMap(({ name, resources: requested }) => {
     const had = before.get(name)?.resources;
-    if (!before.has(name) || had === wanted) return [];
+    if (!before.has(name) || had === requested) return [];
     return requirements.flatMap((requirement) =>
-      changes(had?.[requirement], wanted?.[requirement]).map((change) => ({ ...change, requirement })),
+      changes(had?.[requirement], requested?.[requirement]).map((change) => ({ ...change, requirement })),
     );
   });
 }

@@ -5,30 +5,30 @@ import { Histogram, single } from '../../metrics/metrics.ts';
 import { isTerminalPhase } from '../../kube/pod-phase.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
 
-/** The kubelet's bounds for starts of pods, seconds. */
+/** The kubelet's histogram buckets for pod starts, seconds. */
 export const startBuckets: readonly number[] = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
 ]; // prettier-ignore
 
-/** What is known of a pod that starts; all times ms since the epoch. */
+/** The state of a starting pod; all times are ms since the epoch. */
 interface Start {
-  /** Pulls that go on, oldest first. */
+  /** The pulls in progress, oldest first. */
   readonly pulling: number[];
   readonly pulls: { readonly from: number; readonly to: number }[];
   initBeganAt: number | undefined;
   initMs: number;
-  /** When the API server was told that all containers have started. */
+  /** When a status was sent in which all containers have started. */
   toldAt: number | undefined;
-  /** When it showed that, should its word have come before its answer. */
+  /** When the watch showed that status, if it arrived before the response. */
   shownAt: number | undefined;
 }
 
-/** A pod whose start does not count, or was counted. */
+/** A starting pod, or one whose start is excluded or was counted. */
 type Tracked = Start | 'left out' | 'counted';
 
 /**
- * How long pods take from their creation to when the API server shows all their containers started. Pods that had started before
- * this agent saw them, and those that had to wait for room in the cluster, do not count.
+ * PodStarts measures the time from a pod's creation until the API server shows all its containers started. Pods that had started before
+ * this agent saw them, and pods that had to wait for room in the cluster, are excluded.
  *
  * Follows kubelet `basicPodStartupLatencyTracker`.
  */
@@ -37,12 +37,12 @@ export class PodStarts {
   readonly #pods = new Map<string, Tracked>();
   readonly #total = new Histogram(
     'kubelet_pod_start_total_duration_seconds',
-    'Seconds from the creation of a pod until all its containers were seen started, pulls and init containers included',
+    'Duration in seconds from the creation of a pod until all its containers are observed as started, including image pulls and init containers.',
     startBuckets,
   );
   readonly #sli = new Histogram(
     'kubelet_pod_start_sli_duration_seconds',
-    'Seconds from the creation of a pod until all its containers were seen started, less pulls of images and init containers',
+    'Duration in seconds from the creation of a pod until all its containers are observed as started, excluding image pulls and init containers.',
     startBuckets,
   );
   #firstNetworkSeconds: number | undefined;
@@ -58,13 +58,13 @@ export class PodStarts {
       single(
         'kubelet_first_network_pod_start_sli_duration_seconds',
         'gauge',
-        'Seconds that the first pod with a network of its own took to start, less pulls of images and init containers',
+        'Duration in seconds of the start of the first pod that is not on the host network, excluding image pulls and init containers.',
         this.#firstNetworkSeconds ?? 0,
       ),
     ];
   }
 
-  /** A pod as the API server shows it. */
+  /** Records a pod as the API server shows it. */
   observed(pod: Pod): void {
     const uid = uidOf(pod);
     const { phase, startTime } = pod.status ?? {};
@@ -83,8 +83,8 @@ export class PodStarts {
     }
   }
 
-  /** The API server has taken a pod's status; this is its answer. */
-  told(pod: Pod): void {
+  /** Records a pod from the response to a sent status. */
+  statusSent(pod: Pod): void {
     const uid = uidOf(pod);
     const start = this.#pods.get(uid);
     if (!start || typeof start === 'string' || start.toldAt !== undefined || !hasStarted(pod)) return;
@@ -114,13 +114,13 @@ export class PodStarts {
     if (from !== undefined) start?.pulls.push({ from, to: this.#clock.now() });
   }
 
-  /** One that goes on beside the others does not count. */
+  /** Records the start of an init container; sidecars are excluded. */
   initBegan(uid: string): void {
     const start = this.#starting(uid);
     if (start) start.initBeganAt = this.#clock.now();
   }
 
-  /** @param endedAt ms since the epoch */
+  /** Records the end of an init container. @param endedAt ms since the epoch */
   initEnded(uid: string, endedAt: number): void {
     const start = this.#starting(uid);
     if (start?.initBeganAt === undefined) return;
@@ -147,7 +147,7 @@ const newStart = (): Start => ({
   shownAt: undefined,
 });
 
-/** A time in which two images were pulled counts once. */
+/** The time spent in pulls, ms; overlapping pulls count once. */
 function pullMs(pulls: Start['pulls']): number {
   let total = 0;
   let end = Number.NEGATIVE_INFINITY;
@@ -165,6 +165,6 @@ const hasStarted = ({ status }: Pod): boolean =>
 const isUnschedulable = ({ status }: Pod): boolean =>
   status?.conditions?.some((one) => one.type === 'PodScheduled' && one.status === 'False') === true;
 
-/** What a pod with such a volume waits for is not the node's doing. */
+/** True for a volume with persistent state, whose delays are not caused by the node. */
 const keepsState = ({ secret, configMap, downwardAPI, emptyDir, projected }: Volume): boolean =>
   !(secret ?? configMap ?? downwardAPI ?? emptyDir ?? projected);

@@ -119,7 +119,7 @@ async function engineFamilies(clock: FakeClock): Promise<readonly MetricFamily[]
   const order = { pod, updateType: 'create' } as unknown as SyncPodStep;
   await metrics.syncer(step, () => undefined).syncPod(order, new AbortController().signal);
   metrics.starts.observed(pod);
-  metrics.starts.told(started);
+  metrics.starts.statusSent(started);
   metrics.starts.observed(started);
   const { pods } = metrics;
   pods.containerEnded({ type: 'container', exitCode: 139, reason: 'Error' });

@@ -101,7 +101,7 @@ test('pulls are measured, and the start of a pod is without them', async () => {
   await clock.advance(1000);
   const state = { running: { startedAt: '2026-01-01T00:00:04Z' } };
   const started = { ...pod, status: { phase: 'Running', containerStatuses: [{ name: 'main', state }] } };
-  starts.told(started as unknown as Pod);
+  starts.statusSent(started as unknown as Pod);
   starts.observed(started as unknown as Pod);
   const text = metricsText(starts.collect());
   expect(text).toContain('kubelet_pod_start_total_duration_seconds_sum 5\n');

@@ -40,7 +40,7 @@ test('a start is measured from the creation to the sight of it, and without pull
   await clock.advance(2000);
   starts.initEnded('u', clock.now());
   starts.initEnded('u', clock.now());
-  starts.told(podOf(running));
+  starts.statusSent(podOf(running));
   await clock.advance(4000);
   starts.observed(podOf(running));
   starts.observed(podOf(running));
@@ -62,7 +62,7 @@ test('the sight of a start may come before the answer that tells of it', async (
   await clock.advance(3000);
   starts.observed(podOf(running));
   await clock.advance(3000);
-  starts.told(podOf(running));
+  starts.statusSent(podOf(running));
   expect(lines(starts, /total\S*_sum/)).toEqual(['kubelet_pod_start_total_duration_seconds_sum 3']);
 });
 
@@ -77,7 +77,7 @@ test.for([
   const starts = new PodStarts(new FakeClock(createdAt));
   starts.observed(podOf(first));
   if (then) starts.observed(podOf(then));
-  starts.told(podOf(running));
+  starts.statusSent(podOf(running));
   starts.observed(podOf(running));
   expect(lines(starts, /_count/)).toEqual([]);
 });
@@ -91,7 +91,7 @@ test.for([
   const starts = new PodStarts(clock);
   starts.observed(podOf({}, more));
   await clock.advance(2000);
-  starts.told(podOf(running, more));
+  starts.statusSent(podOf(running, more));
   starts.observed(podOf(running, more));
   const counted = lines(starts, /_count/).map((line) => /start_(\w+)_duration/.exec(line)?.[1]);
   expect(counted).toEqual(counts);

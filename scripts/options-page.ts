@@ -53,17 +53,17 @@ function table(rows: readonly Row[]): string {
 export function optionsPage(): string {
   return `# Options
 
-Flags come before the environment, the environment before the file, the file before the defaults.
+Flags take precedence over the environment, the environment over the file, and the file over the defaults.
 \`podtender explain\` prints every effective value and where it came from.
-A setting that cannot be used ends the start with every fault at once: where it stands, what is wrong and what is allowed.
-A setting that does not exist, or stands twice, is named as a warning and ignored, as the kubelet does.
+An invalid setting prevents the start; every fault is reported at once: where it is, what is wrong and what is allowed.
+An unknown or duplicate setting is ignored with a warning, as by the kubelet.
 
-Spans are written \`10s\`, \`1m30s\`, \`1.5h\`. For a setting without \`0\` among its allowed values, zero counts as unset.
+Durations are written \`10s\`, \`1m30s\`, \`1.5h\`. For a setting without \`0\` among its allowed values, zero counts as unset.
 
 ## Settings of the agent
 
-They come from flags or the environment, never from the file. The Node is named by \`--hostname-override\`, or else after the machine, in lower
-case. \`--manifests\` means \`--pod-manifest-path\`, \`--node-name\` means \`--hostname-override\`.
+These come from flags or the environment, never from the file. The name of the Node is \`--hostname-override\` or the machine's name in lower
+case. \`--manifests\` is the same as \`--pod-manifest-path\`, \`--node-name\` is the same as \`--hostname-override\`.
 
 ${table(rowsOf(agentFields))}
 
@@ -72,7 +72,12 @@ ${table(rowsOf(agentFields))}
 The file that \`--config\` names: \`apiVersion: kubelet.config.k8s.io/v1beta1\`, \`kind: KubeletConfiguration\`, as YAML or JSON. The settings,
 their defaults and their rules are those of the kubelet 1.36. Some have no effect here, and the table says why; they are read and checked all the same, so
 that one file serves both, and one that is set to something else than its default is named as a warning.
-Of \`featureGates\` these have an effect: ${Object.keys(gatesInForce()).map(code).join(', ')}.
+
+These \`featureGates\` have an effect:
+
+${Object.keys(gatesInForce())
+  .map((gate) => `- ${code(gate)}`)
+  .join('\n')}
 
 ${table(rowsOf(kubeletFields))}
 `;

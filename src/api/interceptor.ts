@@ -25,7 +25,17 @@ export interface Interceptor {
   watch?(call: InterceptedCall, next: () => AsyncIterable<WatchEvent>): AsyncIterable<WatchEvent>;
 }
 
-/** Returns the client with an interceptor, for fault injection in tests and for users. */
+/**
+ * Returns the client with an interceptor, for fault injection in tests and for users.
+ *
+ * @example
+ * const slow = intercept(client, {
+ *   call: async (call, next) => {
+ *     await clock.sleep(1000);
+ *     return next();
+ *   },
+ * });
+ */
 export function intercept(client: ApiClient, interceptor: Interceptor): ApiClient {
   const through = async <R>(call: InterceptedCall, next: () => Promise<R>): Promise<R> =>
     (interceptor.call ? await interceptor.call(call, next) : await next()) as R;

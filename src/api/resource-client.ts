@@ -2,7 +2,13 @@ import type { KubeList, KubeObject } from '../kube/types.ts';
 import type { ApiClient, DeleteOptions, ListOptions, Patch, RequestOptions, WriteOptions } from './client.ts';
 import type { Resource } from './resources.ts';
 
-/** ResourceClient accesses one kind in one namespace (or none) by name: client-go's typed interfaces. */
+/**
+ * ResourceClient accesses one kind in one namespace (or none) by name: client-go's typed interfaces.
+ *
+ * @example
+ * const pods = new ResourceClient<Pod>(client, podResource, 'default');
+ * const pod = await pods.get('web');
+ */
 export class ResourceClient<T extends KubeObject> {
   readonly #client: ApiClient;
   readonly #resource: Resource;

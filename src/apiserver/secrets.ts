@@ -48,12 +48,12 @@ export function saveSecret(dataDir: string | undefined, name: string, text: stri
 
 /** Loads the keys of an earlier run, or creates them. @throws {StorageError} naming a file that is damaged or unreadable */
 export function loadSecrets(dataDir: string | undefined, now: number): Secrets {
-  const kept = readSecret(dataDir, 'ca.pem');
+  const pem = readSecret(dataDir, 'ca.pem');
   const tokenKey = readSecret(dataDir, 'service-account.key');
   // it is used later, but damage is reported at the start
   if (tokenKey !== undefined) readKey(dataDir, 'service-account.key', () => createPrivateKey(tokenKey));
-  if (kept !== undefined) {
-    const ca = readKey(dataDir, 'ca.pem', () => wholePem(kept));
+  if (pem !== undefined) {
+    const ca = readKey(dataDir, 'ca.pem', () => wholePem(pem));
     return { ca, ...(tokenKey !== undefined && { tokenKey }) };
   }
   const { cert, key } = Authority.create('podtender-ca', now);

@@ -53,7 +53,7 @@ function inForce(
 ): EffectiveOptions {
   const { manifests, manifestUrl, nodeName } = options;
   const from: Origins = new Map(origins);
-  const kept = keptIn(options, env, from);
+  const directories = directoriesOf(options, env, from);
   const flag = (name: string, ...paths: readonly string[]): void => {
     for (const path of paths) from.set(path, { from: 'flag', flag: name });
   };
@@ -66,30 +66,30 @@ function inForce(
       ...(manifests !== undefined && { staticPodPath: manifests }),
       ...(manifestUrl !== undefined && { staticPodURL: manifestUrl }),
     },
-    agent: { ...agent, ...kept },
+    agent: { ...agent, ...directories },
     origins: from,
     warnings,
   };
 }
 
 /** Returns the directories that default to subdirectories of the data directory; records their origin in `origins`. */
-function keptIn(
+function directoriesOf(
   { dataDir, isDataDirSet = false }: ExplainOptions,
   env: Readonly<Record<string, string | undefined>>,
   origins: Origins,
 ): Partial<Record<'dataDir' | 'rootDir' | 'certDir', string>> {
   if (dataDir === undefined) return {};
   const hasRoot = origins.has('rootDir');
-  const kept = {
+  const directories = {
     dataDir,
     ...(!hasRoot && { rootDir: join(dataDir, 'agent') }),
     ...(!hasRoot && !origins.has('certDir') && { certDir: join(dataDir, 'pki') }),
   };
   const variable = 'PODTENDER_DATA_DIR';
   const ofEnvironment: Origin = env[variable] ? { from: 'env', variable } : { from: 'default' };
-  for (const path of Object.keys(kept))
+  for (const path of Object.keys(directories))
     origins.set(path, isDataDirSet ? { from: 'flag', flag: 'data-dir' } : ofEnvironment);
-  return kept;
+  return directories;
 }
 
 /** Reports a setting without a value, or an unknown one. */

@@ -80,8 +80,8 @@ export async function runProgram(
   around: Surroundings,
 ): Promise<number> {
   let code: number = exitCodes.ok;
-  const program = makeProgram(commands, around, (given) => {
-    code = given;
+  const program = makeProgram(commands, around, (exitCode) => {
+    code = exitCode;
   });
   try {
     await program.parseAsync(args, { from: 'user' });

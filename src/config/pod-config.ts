@@ -22,6 +22,11 @@ export interface PodConfigDeps {
  * PodConfig merges the snapshots of all sources into one totally ordered stream of updates. Kubelet's `PodConfig` (R1 to R16).
  *
  * Updates before the first subscription are buffered for the first subscriber, so the order of wiring does not matter.
+ *
+ * @example
+ * const config = new PodConfig({ clock, recorder, logger });
+ * config.updates.subscribe((update) => handle(update));
+ * config.addSource('file', fileSource({ clock, fs: nodeFiles, watch: watchFiles, onError }, options));
  */
 export class PodConfig {
   readonly #deps: PodConfigDeps;

@@ -209,8 +209,10 @@ function manifestHash(pod: Pod, origin: Pick<ManifestOrigin, 'source' | 'isFile'
 /** Toleration of every NoExecute taint, so that pods from files stay on a node with problems. */
 const staysPut: Toleration = { operator: 'Exists', effect: 'NoExecute' };
 
-function withToleration(given: readonly Toleration[]): readonly Toleration[] {
+function withToleration(tolerations: readonly Toleration[]): readonly Toleration[] {
   const isSame = ({ key = '', value = '', operator, effect }: Toleration): boolean =>
     key === '' && value === '' && operator === staysPut.operator && effect === staysPut.effect;
-  return given.some(isSame) ? given.map((one) => (isSame(one) ? staysPut : one)) : [...given, staysPut];
+  return tolerations.some(isSame)
+    ? tolerations.map((one) => (isSame(one) ? staysPut : one))
+    : [...tolerations, staysPut];
 }

@@ -211,14 +211,14 @@ function* durationFaults(duration: string | undefined): Faults {
     yield invalid(field, duration, 'defaultCacheDuration must be greater than or equal to 0');
 }
 
-function* tokenFaults(given: Partial<TokenAttributes>, isV1: boolean): Faults {
+function* tokenFaults(attributes: Partial<TokenAttributes>, isV1: boolean): Faults {
   const field = 'providers.tokenAttributes';
-  const needed = given.requiredServiceAccountAnnotationKeys ?? [];
-  const optional = given.optionalServiceAccountAnnotationKeys ?? [];
-  if (!given.serviceAccountTokenAudience) yield required(`${field}.serviceAccountTokenAudience`);
-  if (given.requireServiceAccount === undefined) yield required(`${field}.requireServiceAccount`);
+  const needed = attributes.requiredServiceAccountAnnotationKeys ?? [];
+  const optional = attributes.optionalServiceAccountAnnotationKeys ?? [];
+  if (!attributes.serviceAccountTokenAudience) yield required(`${field}.serviceAccountTokenAudience`);
+  if (attributes.requireServiceAccount === undefined) yield required(`${field}.requireServiceAccount`);
   if (!isV1) yield forbidden(field, `tokenAttributes is only supported for ${execV1} API version`);
-  if (given.requireServiceAccount === false && needed.length > 0)
+  if (attributes.requireServiceAccount === false && needed.length > 0)
     yield forbidden(
       `${field}.requiredServiceAccountAnnotationKeys`,
       'requireServiceAccount cannot be false when requiredServiceAccountAnnotationKeys is set',
@@ -227,7 +227,7 @@ function* tokenFaults(given: Partial<TokenAttributes>, isV1: boolean): Faults {
   yield* keyFaults(`${field}.optionalServiceAccountAnnotationKeys`, optional);
   const both = [...new Set(needed.filter((key) => optional.includes(key)))].sort();
   if (both.length > 0) yield invalid(field, both, 'annotation keys cannot be both required and optional');
-  yield* cacheTypeFaults(`${field}.cacheType`, given.cacheType ?? '');
+  yield* cacheTypeFaults(`${field}.cacheType`, attributes.cacheType ?? '');
 }
 
 function* cacheTypeFaults(field: string, type: string): Faults {

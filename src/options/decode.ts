@@ -14,7 +14,7 @@ import { checkStructure, kubeletStruct, settingNames } from './schema.ts';
 export interface DecodedConfiguration {
   readonly config: KubeletConfiguration;
   /** The settings in the text itself, without nulls. */
-  readonly given: Settings;
+  readonly rawSettings: Settings;
   /** Unknown and duplicate settings, which are ignored as the kubelet does. */
   readonly warnings: readonly OptionFault[];
   /** Returns the position of a setting in the text. */
@@ -45,15 +45,15 @@ export function decodeSoundSettings(
   text: string,
 ): DecodedConfiguration & { readonly faults: readonly OptionFault[] } {
   const document = documentOf(parseDocument(text), text);
-  const given = withoutNulls(document.value, kubeletStruct) as Settings;
-  const { faults, unknown } = settingFaults(given);
+  const rawSettings = withoutNulls(document.value, kubeletStruct) as Settings;
+  const { faults, unknown } = settingFaults(rawSettings);
   const placed = (fault: OptionFault): OptionFault => ({
     ...document.locate(fault.path.split('.')),
     ...fault,
   });
   return {
-    config: withDefaults(withoutSettings(given, faults)),
-    given,
+    config: withDefaults(withoutSettings(rawSettings, faults)),
+    rawSettings,
     locate: document.locate,
     warnings: [...unknown.map(placed), ...duplicateWarnings(document)],
     faults: faults.map(placed),
@@ -61,8 +61,11 @@ export function decodeSoundSettings(
 }
 
 /** Returns the settings without those that have faults. */
-export const withoutSettings = (given: Settings, faults: readonly Pick<OptionFault, 'path'>[]): Settings =>
-  faults.reduce<Settings>((rest, { path }) => withoutSetting(rest, path.split('.')), given);
+export const withoutSettings = (
+  rawSettings: Settings,
+  faults: readonly Pick<OptionFault, 'path'>[],
+): Settings =>
+  faults.reduce<Settings>((rest, { path }) => withoutSetting(rest, path.split('.')), rawSettings);
 
 /** Removes a list, or a mapping with dots in its keys, as a whole. */
 function withoutSetting(settings: Settings, [first = '', ...rest]: readonly string[]): Settings {
@@ -75,8 +78,8 @@ function withoutSetting(settings: Settings, [first = '', ...rest]: readonly stri
 /** Parses settings without checking them, for settings that are merged with flags first. */
 export function readSettings(text: string): Omit<DecodedConfiguration, 'config'> {
   const document = documentOf(parseDocument(text), text);
-  const given = withoutNulls(document.value, kubeletStruct) as Settings;
-  return { given, locate: document.locate, warnings: duplicateWarnings(document) };
+  const rawSettings = withoutNulls(document.value, kubeletStruct) as Settings;
+  return { rawSettings, locate: document.locate, warnings: duplicateWarnings(document) };
 }
 
 /** Settings as written, without defaults. */
@@ -92,11 +95,11 @@ export const valueAt = (settings: object, path: string): unknown =>
     );
 
 /** Returns structural and feature gate faults, and unknown settings. */
-export function settingFaults(given: Settings): {
+export function settingFaults(rawSettings: Settings): {
   readonly faults: readonly OptionFault[];
   readonly unknown: readonly OptionFault[];
 } {
-  const { faults, unknown } = checkStructure(given);
+  const { faults, unknown } = checkStructure(rawSettings);
   const ordered = [...faults.filter((fault) => fault.stops), ...faults.filter((fault) => !fault.stops)];
   const structure = ordered.map(({ path, value, message, allowed }) => ({
     path: path.join('.'),
@@ -105,7 +108,9 @@ export function settingFaults(given: Settings): {
     allowed,
   }));
   const gates =
-    structure.length > 0 ? [] : gateFaults(given['featureGates'] as Record<string, boolean> | undefined);
+    structure.length > 0
+      ? []
+      : gateFaults(rawSettings['featureGates'] as Record<string, boolean> | undefined);
   return {
     faults: [...structure, ...gates.map(({ gate, message }) => ({ path: `featureGates.${gate}`, message }))],
     unknown: unknown.map((path) => {

@@ -58,41 +58,41 @@ export function flagNamed(name: string): FlagTarget | undefined {
  */
 export function parseFlag(
   field: Field,
-  given: FlagValue,
+  input: FlagValue,
 ): { readonly value: unknown } | { readonly fault: string } {
   const { type } = field;
-  if (typeof type === 'object') return parseStructs(type, textsOf(given));
+  if (typeof type === 'object') return parseStructs(type, textsOf(input));
   const parse = parsers[type];
-  return parse(given);
+  return parse(input);
 }
 
 type Parsed = { readonly value: unknown } | { readonly fault: string };
 
-const textsOf = (given: FlagValue): readonly string[] =>
-  (typeof given === 'object' ? given : [String(given)]).flatMap((text) => text.split(','));
+const textsOf = (input: FlagValue): readonly string[] =>
+  (typeof input === 'object' ? input : [String(input)]).flatMap((text) => text.split(','));
 
-const wordOf = (given: FlagValue): string =>
-  typeof given === 'object' ? (given.at(-1) ?? '') : String(given);
+const wordOf = (input: FlagValue): string =>
+  typeof input === 'object' ? (input.at(-1) ?? '') : String(input);
 
-function parseNumber(given: FlagValue): Parsed {
-  const text = wordOf(given).trim();
+function parseNumber(input: FlagValue): Parsed {
+  const text = wordOf(input).trim();
   const value = Number(text);
   return text === '' || Number.isNaN(value)
     ? { fault: `${JSON.stringify(text)} is not a number` }
     : { value };
 }
 
-function parseBool(given: FlagValue): Parsed {
-  const text = wordOf(given).toLowerCase();
+function parseBool(input: FlagValue): Parsed {
+  const text = wordOf(input).toLowerCase();
   if (['true', 't', '1'].includes(text)) return { value: true };
   if (['false', 'f', '0'].includes(text)) return { value: false };
   return { fault: `${JSON.stringify(text)} is neither true nor false` };
 }
 
 /** Parses `key=value` pairs; thresholds are written `signal<amount`. */
-function parsePairs(given: FlagValue, separator = /[=<]/): readonly (readonly [string, string])[] | string {
+function parsePairs(input: FlagValue, separator = /[=<]/): readonly (readonly [string, string])[] | string {
   const pairs: (readonly [string, string])[] = [];
-  for (const text of textsOf(given).filter((one) => one.trim() !== '')) {
+  for (const text of textsOf(input).filter((one) => one.trim() !== '')) {
     const at = text.search(separator);
     if (at <= 0) return `${JSON.stringify(text)} is not key=value`;
     pairs.push([text.slice(0, at).trim(), text.slice(at + 1).trim()]);
@@ -100,13 +100,13 @@ function parsePairs(given: FlagValue, separator = /[=<]/): readonly (readonly [s
   return pairs;
 }
 
-function parseMap(given: FlagValue): Parsed {
-  const pairs = parsePairs(given);
+function parseMap(input: FlagValue): Parsed {
+  const pairs = parsePairs(input);
   return typeof pairs === 'string' ? { fault: pairs } : { value: Object.fromEntries(pairs) };
 }
 
-function parseSwitches(given: FlagValue): Parsed {
-  const pairs = parsePairs(given);
+function parseSwitches(input: FlagValue): Parsed {
+  const pairs = parsePairs(input);
   if (typeof pairs === 'string') return { fault: pairs };
   const odd = pairs.find(([, value]) => 'fault' in parseBool(value));
   if (odd) return { fault: `${odd[0]}: ${JSON.stringify(odd[1])} is neither true nor false` };
@@ -118,17 +118,17 @@ function parseSwitches(given: FlagValue): Parsed {
 }
 
 /** Parses HTTP headers: `Name:value`, where names may repeat. */
-function parseHeaders(given: FlagValue): Parsed {
-  const pairs = parsePairs(given, /:/);
+function parseHeaders(input: FlagValue): Parsed {
+  const pairs = parsePairs(input, /:/);
   if (typeof pairs === 'string') return { fault: pairs.replace('key=value', 'Name:value') };
   const headers = new Map<string, string[]>();
   for (const [name, value] of pairs) headers.set(name, [...(headers.get(name) ?? []), value]);
   return { value: Object.fromEntries(headers) };
 }
 
-const parseWord = (given: FlagValue): Parsed => ({ value: wordOf(given) });
+const parseWord = (input: FlagValue): Parsed => ({ value: wordOf(input) });
 
-const parsers: Readonly<Record<Extract<FieldType, string>, (given: FlagValue) => Parsed>> = {
+const parsers: Readonly<Record<Extract<FieldType, string>, (input: FlagValue) => Parsed>> = {
   string: parseWord,
   duration: parseWord,
   'duration or nanoseconds': parseWord,
@@ -138,8 +138,8 @@ const parsers: Readonly<Record<Extract<FieldType, string>, (given: FlagValue) =>
   verbosity: parseNumber,
   int64: parseNumber,
   float64: parseNumber,
-  '[]string': (given) => ({ value: textsOf(given).filter((text) => text !== '') }),
-  '[]int32': (given) => ({ value: textsOf(given).map(Number) }),
+  '[]string': (input) => ({ value: textsOf(input).filter((text) => text !== '') }),
+  '[]int32': (input) => ({ value: textsOf(input).map(Number) }),
   'map[string]string': parseMap,
   'map[string]quantity': parseMap,
   'map[string]bool': parseSwitches,

@@ -33,21 +33,21 @@ export function loadOptions(sources: OptionSources): EffectiveOptions {
   const path = sources.configFile ?? textFlag(settings, 'config');
   const files = readFiles(path, textFlag(settings, 'config-dir'), sources, faults);
   const origins = new Map<string, Origin>();
-  for (const { given, path: file, locate } of files)
-    noteFile(origins, given, [], (at) => ({ from: 'file', file, ...locate(at) }));
+  for (const { rawSettings, path: file, locate } of files)
+    noteFile(origins, rawSettings, [], (at) => ({ from: 'file', file, ...locate(at) }));
   for (const { target } of settings) noteFlag(origins, target);
   const kubeletFlags = settings.filter(({ target }) => target.group === 'kubelet');
-  const given = kubeletFlags.reduce(
+  const rawSettings = kubeletFlags.reduce(
     (all, { target, value }) => setIn(all, target.path, value),
-    files.reduce<Settings>((all, file) => mergedSettings(all, file.given), {}),
+    files.reduce<Settings>((all, file) => mergedSettings(all, file.rawSettings), {}),
   );
   const placed = placer(origins, files);
-  const checked = settingFaults(given);
+  const checked = settingFaults(rawSettings);
   faults.push(...checked.faults.map(placed));
   const agent = readAgent(settings, sources, origins);
   faults.push(...agent.faults.map(placed));
   // The validation rules run on the remaining settings.
-  const kubelet = withDefaults(withoutSettings(given, checked.faults));
+  const kubelet = withDefaults(withoutSettings(rawSettings, checked.faults));
   faults.push(...validateKubeletConfiguration(kubelet).map((fault) => placed(described(fault, kubelet))));
   if (faults.length > 0) throw new OptionsError(faults);
   return {
@@ -71,8 +71,8 @@ function readFlags(
   { flags = {}, ownFlags = [] }: Pick<OptionSources, 'flags' | 'ownFlags'>,
   faults: OptionFault[],
 ): FlagSetting[] {
-  return Object.entries(flags).flatMap(([name, given]) => {
-    if (given === undefined) return [];
+  return Object.entries(flags).flatMap(([name, flagValue]) => {
+    if (flagValue === undefined) return [];
     const target = flagNamed(name);
     if (!target) {
       const near = nearest(name, [...ownFlags, ...flagTargets.keys()]);
@@ -80,7 +80,7 @@ function readFlags(
       faults.push({ path: '', from: `--${name}`, message: `there is no such flag${hint}` });
       return [];
     }
-    const parsed = parseFlag(target.field, given);
+    const parsed = parseFlag(target.field, flagValue);
     if ('value' in parsed) return [{ target, value: parsed.value }];
     const { allowed } = target.field;
     faults.push({
@@ -127,7 +127,7 @@ function placer(
   return (fault) => {
     const place = placeOf(fault.path, origins);
     const path = fault.path.split('.');
-    const file = files.findLast(({ given }) => Object.hasOwn(given, path[0] ?? ''));
+    const file = files.findLast(({ rawSettings }) => Object.hasOwn(rawSettings, path[0] ?? ''));
     return {
       ...(place.from === undefined && file ? { from: file.path, ...file.locate(path) } : place),
       ...fault,

@@ -138,10 +138,10 @@ export function checkStructure(
 ): StructureCheck {
   const faults: StructureFault[] = [];
   const unknown: string[][] = [];
-  for (const [setting, given] of Object.entries(value)) {
+  for (const [setting, member] of Object.entries(value)) {
     const validate = validatorOf(setting, struct);
     if (!validate) unknown.push([setting]);
-    else if (!validate(given))
+    else if (!validate(member))
       for (const error of validate.errors ?? []) {
         const path = [setting, ...pathOf(error)];
         if (error.keyword === 'additionalProperties')

@@ -11,8 +11,8 @@ import { type Reply, type ServerRequest, text } from './reply.ts';
 import { zeroTime as zeroTimeText } from '../kube/time.ts';
 
 /** Parses the log options of a query. @throws {RangeError} for an invalid value */
-export function logOptionsOf(given: URLSearchParams): LogOptions {
-  const query = withoutTail(given);
+export function logOptionsOf(params: URLSearchParams): LogOptions {
+  const query = withoutTail(params);
   const tailLines = integer(query, 'tailLines');
   const sinceSeconds = integer(query, 'sinceSeconds');
   const sinceTime = instant(query, 'sinceTime');
@@ -31,10 +31,10 @@ export function logOptionsOf(given: URLSearchParams): LogOptions {
 }
 
 /** Replaces `tail`, the old name of `tailLines`; `tail=all` means all lines. */
-function withoutTail(given: URLSearchParams): URLSearchParams {
-  const tail = given.get('tail');
-  if (tail === null || tail === '') return given;
-  const query = new URLSearchParams(given);
+function withoutTail(params: URLSearchParams): URLSearchParams {
+  const tail = params.get('tail');
+  if (tail === null || tail === '') return params;
+  const query = new URLSearchParams(params);
   if (tail === 'all') query.delete('tailLines');
   else query.set('tailLines', tail);
   return query;

@@ -75,6 +75,9 @@ export const kubeletPort = 10_250;
 /**
  * Returns the options of a {@link KubeletServer} that delegate authentication and authorization to the API server (TokenReview,
  * SubjectAccessReview).
+ *
+ * @example
+ * new KubeletServer({ host, clientCa, ...webhookAccess(apiReviews(client)) });
  */
 export function webhookAccess(
   reviews: Reviews,
@@ -88,6 +91,11 @@ export function webhookAccess(
 /**
  * KubeletServer serves the kubelet's HTTP API: what the API server, `kubectl`, metrics-server and operators expect on a node's port
  * 10250. `handle` answers without a socket; `listen` serves over TLS.
+ *
+ * @example
+ * const server = new KubeletServer({ host, authorizer: alwaysAllow, clientCa });
+ * await server.listen(); // on server.port
+ * await server.close();
  */
 export class KubeletServer {
   readonly #options: KubeletServerOptions;
@@ -197,7 +205,12 @@ export interface OpenServer {
   close(): Promise<void>;
 }
 
-/** Serves the healthz port: `/healthz` and `/healthz/ping`, nothing else (K1). */
+/**
+ * Serves the healthz port: `/healthz` and `/healthz/ping`, nothing else (K1).
+ *
+ * @example
+ * const healthz = await serveHealthz({ host, port: 10248 });
+ */
 export const serveHealthz = (options: OpenServerOptions): Promise<OpenServer> =>
   serveOpen(options, healthServices([ping]));
 
@@ -206,6 +219,9 @@ export const serveHealthz = (options: OpenServerOptions): Promise<OpenServer> =>
  * answer that they are disabled.
  *
  * Follows kubelet `ListenAndServeKubeletReadOnlyServer`.
+ *
+ * @example
+ * const readOnly = await serveReadOnly({ host, port: 10255 });
  */
 export function serveReadOnly(options: OpenServerOptions): Promise<OpenServer> {
   const { host, clock = systemClock } = options;

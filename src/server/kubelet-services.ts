@@ -248,11 +248,11 @@ function flagServices({ host: { setVerbosity }, disabled = {} }: ServicesDeps): 
       patterns: [verbosityPath],
       routes: async ({ request }) => {
         if (request.method !== 'PUT') return answer(406, 'unsupported http method');
-        const given = (await request.body?.())?.toString() ?? '';
-        const fault = verbosityFault(given);
+        const verbosity = (await request.body?.())?.toString() ?? '';
+        const fault = verbosityFault(verbosity);
         if (fault !== undefined) return answer(400, fault);
-        setVerbosity(Number(given));
-        return answer(200, `successfully set klog.logging.verbosity to ${given}`);
+        setVerbosity(Number(verbosity));
+        return answer(200, `successfully set klog.logging.verbosity to ${verbosity}`);
       },
     },
   ];
@@ -262,12 +262,12 @@ function flagServices({ host: { setVerbosity }, disabled = {} }: ServicesDeps): 
  * Returns the kubelet's error for an invalid verbosity. As `GlogSetter` does, the number is read first as unsigned 32 bits and then as
  * signed.
  */
-function verbosityFault(given: string): string | undefined {
-  const unsigned = `strconv.ParseUint: parsing ${goQuote(given)}`;
-  if (!/^\d+$/.test(given)) return `${unsigned}: invalid syntax`;
-  if (Number(given) > 0xffff_ffff) return `${unsigned}: value out of range`;
-  if (Number(given) <= 0x7fff_ffff) return undefined;
-  return `failed set klog.logging.verbosity ${given}: strconv.ParseInt: parsing ${goQuote(given)}: value out of range`;
+function verbosityFault(verbosity: string): string | undefined {
+  const unsigned = `strconv.ParseUint: parsing ${goQuote(verbosity)}`;
+  if (!/^\d+$/.test(verbosity)) return `${unsigned}: invalid syntax`;
+  if (Number(verbosity) > 0xffff_ffff) return `${unsigned}: value out of range`;
+  if (Number(verbosity) <= 0x7fff_ffff) return undefined;
+  return `failed set klog.logging.verbosity ${verbosity}: strconv.ParseInt: parsing ${goQuote(verbosity)}: value out of range`;
 }
 
 /** Returns the services of `/logs/` and `/debug/pprof/`. */

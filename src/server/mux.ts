@@ -14,13 +14,13 @@ export function splitTarget(target: string): { readonly path: string; readonly s
 
 /** Returns a path without empty, `.` and `..` segments; a trailing slash stays (Go `cleanPath`). */
 export function cleanPath(path: string): string {
-  const kept: string[] = [];
+  const segments: string[] = [];
   for (const part of path.split('/')) {
     if (part === '' || part === '.') continue;
-    if (part === '..') kept.pop();
-    else kept.push(part);
+    if (part === '..') segments.pop();
+    else segments.push(part);
   }
-  const clean = `/${kept.join('/')}`;
+  const clean = `/${segments.join('/')}`;
   return path.endsWith('/') && clean !== '/' ? `${clean}/` : clean;
 }
 
@@ -29,8 +29,8 @@ export function cleanPath(path: string): string {
  * or lacks the trailing slash of its pattern, is redirected. Follows Go's `ServeMux`, which the kubelet uses (K1).
  */
 export function route(patterns: ReadonlySet<string>, target: string): MuxResult {
-  const { path: sent, search: given } = splitTarget(target);
-  const search = given === '?' ? '' : given;
+  const { path: sent, search: rawSearch } = splitTarget(target);
+  const search = rawSearch === '?' ? '' : rawSearch;
   if (!sent.startsWith('/')) return { kind: 'none' };
   const path = cleanPath(sent);
   if (!patterns.has(path) && patterns.has(`${path}/`))

@@ -56,6 +56,10 @@ const depsOf = ({ host, clock = systemClock }: PodRoutesOptions): ServicesDeps =
 /**
  * Returns a handler of a provider's pods, logs, exec, attach, port-forward and run, for a server of your own. Follows virtual-kubelet's
  * `PodHandler`.
+ *
+ * @example
+ * const handle = podHandler({ host, authorizer, authenticators });
+ * const reply = await handle(request);
  */
 export function podHandler(options: PodRoutesOptions): PodHandler {
   const deps = depsOf(options);
@@ -64,7 +68,12 @@ export function podHandler(options: PodRoutesOptions): PodHandler {
   return handlerOf(options, [...pods, ...debuggingServices(deps), ...streamServices(streams)]);
 }
 
-/** Returns a handler of the statistics and metrics of a provider's pods. */
+/**
+ * Returns a handler of the statistics and metrics of a provider's pods.
+ *
+ * @example
+ * attachHandler(server, podMetricsHandler({ host, authorizer, authenticators }));
+ */
 export function podMetricsHandler(options: PodRoutesOptions): PodHandler {
   const isMetrics = ({ patterns }: Service): boolean =>
     patterns.some((one) => /^\/(stats|metrics)/.test(one));
@@ -98,7 +107,15 @@ export const handlePodStatsSummary: (options: PodRoutesOptions) => PodHandler = 
 /** Handles `/metrics/resource`. Follows virtual-kubelet's `HandlePodMetricsResource`. */
 export const handlePodMetricsResource: (options: PodRoutesOptions) => PodHandler = only('/metrics/resource');
 
-/** Wraps a handler to count, trace or change its requests. */
+/**
+ * Wraps a handler to count, trace or change its requests.
+ *
+ * @example
+ * const handle = instrumentHandler(podHandler(options), async (request, next) => {
+ *   logger.info('request', { target: request.target });
+ *   return next();
+ * });
+ */
 export const instrumentHandler =
   (
     handle: PodHandler,
@@ -107,7 +124,14 @@ export const instrumentHandler =
   (request) =>
     around(request, () => handle(request));
 
-/** Answers the requests of a Node server, including upgrades, by a handler. */
+/**
+ * Answers the requests of a Node server, including upgrades, by a handler.
+ *
+ * @example
+ * const server = createServer();
+ * attachHandler(server, handleContainerLogs({ host, authorizer, authenticators }));
+ * server.listen(10250);
+ */
 export function attachHandler(
   server: HttpServer | HttpsServer,
   handle: PodHandler,
@@ -116,12 +140,24 @@ export function attachHandler(
   new Listener({ handle, logger, server });
 }
 
-/** Mounts {@link podHandler} on a Node server. Follows virtual-kubelet's `AttachPodRoutes`. */
+/**
+ * Mounts {@link podHandler} on a Node server. Follows virtual-kubelet's `AttachPodRoutes`.
+ *
+ * @example
+ * const server = createServer(tlsOptions);
+ * attachPodRoutes(server, { host, authorizer, authenticators });
+ * server.listen(10250);
+ */
 export function attachPodRoutes(server: HttpServer | HttpsServer, options: PodRoutesOptions): void {
   attachHandler(server, podHandler(options), options.logger);
 }
 
-/** Mounts {@link podMetricsHandler} on a Node server. Follows virtual-kubelet's `AttachPodMetricsRoutes`. */
+/**
+ * Mounts {@link podMetricsHandler} on a Node server. Follows virtual-kubelet's `AttachPodMetricsRoutes`.
+ *
+ * @example
+ * attachPodMetricsRoutes(server, { host, authorizer, authenticators });
+ */
 export function attachPodMetricsRoutes(server: HttpServer | HttpsServer, options: PodRoutesOptions): void {
   attachHandler(server, podMetricsHandler(options), options.logger);
 }

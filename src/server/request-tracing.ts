@@ -6,6 +6,9 @@ import { pathLabel } from './server-metrics.ts';
 /**
  * Opens a span around each request, for `instrumentHandler`. It continues the trace in the request's headers and ends with the response,
  * streams included. Spans are named by route as the kubelet's are (`otelrestful`).
+ *
+ * @example
+ * const handle = instrumentHandler(podHandler(options), traceRequests(await openTelemetryTracer()));
  */
 export function traceRequests(
   tracer: Tracer,

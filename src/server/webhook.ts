@@ -56,7 +56,12 @@ interface WebhookDeps {
 
 const longestToken = 64 * 1024;
 
-/** Authenticates bearer tokens by TokenReview and caches the result under a hash: tokens are not stored. */
+/**
+ * Authenticates bearer tokens by TokenReview and caches the result under a hash: tokens are not stored.
+ *
+ * @example
+ * const authenticators = [certificateAuthenticator, tokenAuthenticator({ clock, reviews: apiReviews(client) })];
+ */
 export function tokenAuthenticator({ clock, reviews, times }: WebhookDeps): Authenticator {
   const cache = new TtlCache<User | 'refused'>(clock);
   const { tokenMs } = { ...webhookTimes, ...times };
@@ -103,7 +108,12 @@ export function reviewOf({ user, verb, subresource, nodeName }: Access): Subject
   };
 }
 
-/** Authorizes by SubjectAccessReview and caches the result. */
+/**
+ * Authorizes by SubjectAccessReview and caches the result.
+ *
+ * @example
+ * const authorizer = webhookAuthorizer({ clock, reviews: apiReviews(client) });
+ */
 export function webhookAuthorizer({ clock, reviews, times }: WebhookDeps): Authorizer {
   const cache = new TtlCache<boolean>(clock);
   const { allowedMs, deniedMs } = { ...webhookTimes, ...times };

@@ -42,6 +42,12 @@ export interface Registration {
 /**
  * Informer keeps a cache of one kind in sync with the API server and delivers each change to any number of handlers, each at its own
  * pace. Objects are shared: do not modify them.
+ *
+ * @example
+ * const pods = new Informer<Pod>({ client, clock }, podResource, { fieldSelector: 'spec.nodeName=worker-1' });
+ * pods.addHandler({ added: (pod) => console.log(pod.metadata?.name) });
+ * void pods.run(signal);
+ * await pods.waitSynced(signal);
  */
 export class Informer<T extends KubeObject> {
   readonly #store: Store<T>;
@@ -111,20 +117,20 @@ export class Informer<T extends KubeObject> {
       this.#logger.error('informer handler failed', { err: messageOf(reason) });
     });
     this.#handlers.add(queue);
-    const told = new Latch();
+    const delivered = new Latch();
     if (this.#listed.isOpen)
       for (const object of this.#store.list()) queue.push({ type: 'added', object, initial: true });
     void this.#listed
       .wait()
       .then(() => queue.drained())
       .then(() => {
-        told.open();
+        delivered.open();
       });
     return {
       get synced() {
-        return told.isOpen;
+        return delivered.isOpen;
       },
-      waitSynced: (signal) => told.wait(signal),
+      waitSynced: (signal) => delivered.wait(signal),
       get pending() {
         return queue.length;
       },

@@ -5,6 +5,12 @@ import type { Resource } from '../resources.ts';
 
 /**
  * SharedInformers returns one informer for each kind and selection, however many callers request it (client-go `SharedInformerFactory`).
+ *
+ * @example
+ * const informers = new SharedInformers({ client, clock });
+ * const pods = informers.informer<Pod>(podResource);
+ * informers.start(signal);
+ * await informers.waitSynced(signal);
  */
 export class SharedInformers {
   readonly #deps: ReflectorDeps;

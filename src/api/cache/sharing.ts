@@ -12,10 +12,10 @@ import { memberCount } from '../../base/members-of.ts';
  * @returns the value that `fresh` was compared with if it is equal, else `fresh`
  */
 export function sharedWith<T>(fresh: T, like: unknown, other?: unknown): T {
-  const kept = like ?? other;
-  if (fresh === kept) return kept as T;
-  if (!isObject(fresh) || !isObject(kept) || Object.isFrozen(fresh)) return fresh;
-  return share(fresh, kept, isObject(other) ? other : none) ? (kept as T) : fresh;
+  const existing = like ?? other;
+  if (fresh === existing) return existing as T;
+  if (!isObject(fresh) || !isObject(existing) || Object.isFrozen(fresh)) return fresh;
+  return share(fresh, existing, isObject(other) ? other : none) ? (existing as T) : fresh;
 }
 
 type Members = Record<string, unknown>;

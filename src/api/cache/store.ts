@@ -22,7 +22,13 @@ export interface ReadonlyStore<T extends KubeObject> {
   readonly size: number;
 }
 
-/** Store holds the last received objects of one kind by key and keeps indexes on them. */
+/**
+ * Store holds the last received objects of one kind by key and keeps indexes on them.
+ *
+ * @example
+ * const store = new Store<Pod>({ node: (pod) => [pod.spec?.nodeName ?? ''] });
+ * store.byIndex('node', 'worker-1');
+ */
 export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexers: ReadonlyMap<string, IndexFunction<T>>;

@@ -47,6 +47,11 @@ const retryMs = 10_000;
 /**
  * EventBroadcaster writes events in the background: counted, combined and limited as client-go does it. An outage of the server costs at
  * most `maxWaiting` events of memory; waiting events are written when it is back.
+ *
+ * @example
+ * const events = new EventBroadcaster({ client, clock }, { host: 'worker-1' });
+ * events.event(pod, 'Normal', 'Started', 'Started container main');
+ * await events.flush();
  */
 export class EventBroadcaster implements EventRecorder {
   readonly #deps: EventBroadcasterDeps;

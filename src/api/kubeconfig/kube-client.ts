@@ -19,6 +19,10 @@ const freshMs = 60_000;
  *
  * @param path the file, or several separated by `:`; absent: `KUBECONFIG`, `~/.kube/config` or in-cluster, as kubectl searches
  * @throws {AgentError} `invalid_argument` when the file or the context is missing or incomplete
+ *
+ * @example
+ * const connection = await connectionFromKubeconfig(systemClock, '/etc/kubernetes/kubelet.conf');
+ * const client = createApiClient(connection, { clock: systemClock });
  */
 export async function connectionFromKubeconfig(
   clock: Clock,
@@ -34,6 +38,9 @@ export async function connectionFromKubeconfig(
 /**
  * Adds the proxy of the environment (client-go) to a connection without one of its own. @throws {AgentError} `invalid_argument` for an
  * invalid proxy URL
+ *
+ * @example
+ * const proxied = throughProxy(connection, { HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '10.0.0.0/8' });
  */
 export function throughProxy(connection: ApiConnection, proxies: ProxyEnvironment): ApiConnection {
   const { server, proxyUrl: own } = connection;

@@ -95,7 +95,14 @@ export interface HttpApiClient extends ApiClient {
   close(): Promise<void>;
 }
 
-/** Returns a client of one API server with one set of connections and one rate limit. Nothing is opened before the first call. */
+/**
+ * Returns a client of one API server with one set of connections and one rate limit. Nothing is opened before the first call.
+ *
+ * @example
+ * const client = createApiClient({ server: 'https://127.0.0.1:6443', ca, token }, { clock: systemClock });
+ * const pod = await client.get<Pod>(podResource, { namespace: 'default', name: 'web' });
+ * await client.close();
+ */
 export function createApiClient(connection: ApiConnection, deps: ApiClientDeps): HttpApiClient {
   return new Client(connection, deps);
 }

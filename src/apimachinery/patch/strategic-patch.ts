@@ -54,12 +54,12 @@ function retained(standing: JsonObject, patch: JsonObject): JsonObject {
   if (!Object.hasOwn(patch, retainKeys)) return standing;
   const bad = badRequest('invalid patch format of retainKeys');
   if (!Array.isArray(keys)) throw bad;
-  const kept = new Set<unknown>(keys);
+  const retainedKeys = new Set<unknown>(keys);
   for (const [key, value] of Object.entries(patch)) {
     const itself = key === retainKeys || key.startsWith(deleteFrom) || key.startsWith(elementOrder);
-    if (value !== null && !itself && !kept.has(key)) throw bad;
+    if (value !== null && !itself && !retainedKeys.has(key)) throw bad;
   }
-  return Object.fromEntries(Object.entries(standing).filter(([key]) => kept.has(key)));
+  return Object.fromEntries(Object.entries(standing).filter(([key]) => retainedKeys.has(key)));
 }
 
 function mergeMember(out: Draft, key: string, value: unknown, shape: Shape | undefined): void {
@@ -114,8 +114,8 @@ function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
   if (Object.hasOwn(value, directive)) return undefined;
-  const kept = Object.entries(value).map(([key, inner]) => [key, withoutDirectives(inner)] as const);
-  return Object.fromEntries(kept.filter(([, inner]) => inner !== undefined));
+  const members = Object.entries(value).map(([key, inner]) => [key, withoutDirectives(inner)] as const);
+  return Object.fromEntries(members.filter(([, inner]) => inner !== undefined));
 }
 
 function fieldOf(shape: Shape | undefined, name: string): FieldType {

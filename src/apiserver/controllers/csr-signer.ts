@@ -184,9 +184,9 @@ const clientFaults = (request: SigningRequest, wanted: readonly string[]): Fault
 
 /** Reports whether a request has the usages of a kubelet's certificate, with or without the one that RSA keys need. */
 function areUsages(wanted: readonly string[], auth: string): boolean {
-  const given = new Set(wanted);
-  const needed = given.has(auth) && given.has('digital signature');
-  return needed && given.size === (given.has('key encipherment') ? 3 : 2);
+  const requested = new Set(wanted);
+  const needed = requested.has(auth) && requested.has('digital signature');
+  return needed && requested.size === (requested.has('key encipherment') ? 3 : 2);
 }
 
 function clientUsageFault(wanted: readonly string[]): string | undefined {

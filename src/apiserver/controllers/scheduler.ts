@@ -34,7 +34,7 @@ export function minimalScheduler(
 ): () => void {
   const { store } = deps.world;
   const waiting = new Set<string>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const counts = new Map<string, number>();
   const fits = (pod: JsonObject, node: JsonObject): boolean =>
     Object.entries(objectAt(objectAt(pod, 'spec'), 'nodeSelector')).every(
@@ -48,12 +48,12 @@ export function minimalScheduler(
     const [best] = nodes.sort((a, b) => (counts.get(nameOf(a)) ?? 0) - (counts.get(nameOf(b)) ?? 0));
     if (!best) {
       waiting.add(key);
-      if (!told.has(key)) tell(deps, pod, failure(store));
-      told.add(key);
+      if (!reported.has(key)) tell(deps, pod, failure(store));
+      reported.add(key);
       return;
     }
     waiting.delete(key);
-    told.delete(key);
+    reported.delete(key);
     counts.set(nameOf(best), (counts.get(nameOf(best)) ?? 0) + 1);
     const message = `Successfully assigned ${key} to ${nameOf(best)}`;
     bind(namespaceOf(pod), nameOf(pod), nameOf(best));
@@ -65,7 +65,7 @@ export function minimalScheduler(
       if (entry && isWaiting(entry.object)) place(entry.object);
       else {
         waiting.delete(key);
-        told.delete(key);
+        reported.delete(key);
       }
     }
   };

@@ -158,10 +158,10 @@ export class Store {
   }
 
   #load(): void {
-    const kept = this.#journal?.load();
-    if (!kept) return;
-    this.#version = Math.max(1, kept.version);
-    for (const { storage, ...entry } of kept.rows) this.#shelf(storage).put(entry);
+    const loaded = this.#journal?.load();
+    if (!loaded) return;
+    this.#version = Math.max(1, loaded.version);
+    for (const { storage, ...entry } of loaded.rows) this.#shelf(storage).put(entry);
   }
 
   /** The version of the latest write. */

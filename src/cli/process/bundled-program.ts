@@ -29,14 +29,14 @@ export interface BundledProgram {
 /** A file of the running bundle, and the path of its cached code. */
 interface Chunk {
   readonly script: Script;
-  readonly kept: string;
+  readonly cacheFile: string;
   /** Whether V8 accepted the cached code. */
   fresh: boolean;
 }
 
 /** The function that CommonJS makes of a file's text. */
 type ModuleBody = (
-  ...given: [
+  ...parameters: [
     exports: unknown,
     require: (id: string) => unknown,
     module: { exports: unknown },
@@ -72,8 +72,8 @@ export function loadProgram(main: string, folder: string | undefined): BundledPr
     const module = { exports: {} as unknown };
     modules.set(file, module);
     const text = readFileSync(file);
-    const kept = version && path.join(version, digest(text).toString('hex'));
-    const cachedData = kept === undefined ? undefined : keptCode(kept);
+    const cacheFile = version && path.join(version, digest(text).toString('hex'));
+    const cachedData = cacheFile === undefined ? undefined : keptCode(cacheFile);
     // The build leaves only ASCII characters.
     const script = new vm.Script(Buffer.concat([prefix, text, suffix]).toString('latin1'), {
       filename: file,
@@ -81,7 +81,7 @@ export function loadProgram(main: string, folder: string | undefined): BundledPr
       ...(cachedData && { cachedData }),
     });
     const fresh = cachedData !== undefined && script.cachedDataRejected !== true;
-    if (kept !== undefined) chunks.push({ script, kept, fresh });
+    if (cacheFile !== undefined) chunks.push({ script, cacheFile, fresh });
     (script.runInThisContext() as ModuleBody)(module.exports, need, module, file, home);
     // Exports are getters, because while a file is loaded they may not exist yet; now they do, and values are faster to read.
     module.exports = { ...(module.exports as object) };
@@ -121,12 +121,12 @@ function keep(chunks: readonly Chunk[], version: string, staleBefore: number): v
   try {
     mkdirSync(version, { recursive: true, mode: 0o700 });
     for (const chunk of chunks) {
-      if (chunk.fresh && statSync(chunk.kept).mtimeMs >= staleBefore) continue;
+      if (chunk.fresh && statSync(chunk.cacheFile).mtimeMs >= staleBefore) continue;
       const code = chunk.script.createCachedData();
       // Another start may be reading it.
-      const half = `${chunk.kept}${process.pid.toString(16)}`;
+      const half = `${chunk.cacheFile}${process.pid.toString(16)}`;
       writeFileSync(half, Buffer.concat([digest(code), code]), { mode: 0o600 });
-      renameSync(half, chunk.kept);
+      renameSync(half, chunk.cacheFile);
       chunk.fresh = true;
     }
   } catch {

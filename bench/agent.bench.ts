@@ -1,10 +1,10 @@
 /**
- * Guards the price of a pod: the agent with the memory provider, as `podtender run` starts it, against an API server in another process.
+ * Measures the cost of a pod: the agent with the memory provider, as `podtender run` starts it, against an API server in another process.
  * Aims: at most 0.7 ms of agent CPU per pod created, 1.5 ms updated, 0.7 ms deleted; one pod created or deleted within 8 ms; 130 MB with
  * 5,000 pods; after a SIGKILL the lease within 0.4 s and no write to a pod that has not changed.
  *
- * Arguments: how many pods, once for each run; default 100 1000 5000 10000. `--cpu-prof=DIR` profiles the agent. `--server=DIR` runs it against an
- * API server of yours instead, which `admin.kubeconfig` and `node.kubeconfig` (of `system:node:bench`) there lead to; requests are then not counted.
+ * Arguments: the number of pods of each run; default 100 1000 5000 10000. `--cpu-prof=DIR` profiles the agent. `--server=DIR` uses your own
+ * API server, with `admin.kubeconfig` and `node.kubeconfig` (for `system:node:bench`) in that directory; requests are then not counted.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,9 +50,9 @@ const podOf = (name: string): Pod => ({
 
 interface Run {
   readonly world: World;
-  /** Which counts what it is asked; none where it is one of the user's. */
+  /** The API server, which counts its requests; absent with the user's own server. */
   readonly server: LineProcess | undefined;
-  /** Where the kubeconfigs are. */
+  /** The directory of the kubeconfigs. */
   readonly configs: string;
   readonly dir: string;
   agent: ChildProcess;
@@ -61,7 +61,7 @@ interface Run {
 
 function startAgent({ configs, dir, pods }: Omit<Run, 'agent'>): ChildProcess {
   const settings = [
-    // below the ports that the system gives to connections
+    // below the ephemeral port range
     `--port=${10_000 + (process.pid % 20_000)}`,
     `--max-pods=${pods + 1000}`,
     '--kube-api-qps=100000',
@@ -81,7 +81,7 @@ function startAgent({ configs, dir, pods }: Omit<Run, 'agent'>): ChildProcess {
 
 const pidOf = ({ agent }: Run): number => agent.pid ?? 0;
 
-/** Runs a phase over many pods, as fast as the server takes them, and tells what it cost the agent. */
+/** Runs a phase over many pods, as fast as the server accepts them, and returns what it cost the agent. */
 async function phase(run: Run, count: number, act: (index: number) => Act): Promise<Figures> {
   await run.server?.ask();
   const cpuBefore = cpuMsOf(pidOf(run));
@@ -105,7 +105,7 @@ async function phase(run: Run, count: number, act: (index: number) => Act): Prom
   };
 }
 
-/** Pods one after the other, each created and deleted. */
+/** Creates and deletes pods one after the other. */
 async function oneByOne({ world }: Run, count: number): Promise<Figures> {
   const created: number[] = [];
   const deleted: number[] = [];
@@ -128,7 +128,7 @@ async function oneByOne({ world }: Run, count: number): Promise<Figures> {
 }
 
 async function steady(run: Run, ms: number): Promise<Figures> {
-  await sleep(12_000); // past the next comparison of all statuses
+  await sleep(12_000); // until after the next comparison of all statuses
   await run.server?.ask();
   const before = cpuMsOf(pidOf(run));
   await sleep(ms);
@@ -141,7 +141,7 @@ async function steady(run: Run, ms: number): Promise<Figures> {
   };
 }
 
-/** Kills the agent and starts it again with everything in place. */
+/** Kills the agent and starts it again with all pods in place. */
 async function restart(run: Run): Promise<Figures> {
   const { world, server } = run;
   const renewed = await world.renewTime();
@@ -209,7 +209,7 @@ async function measure(pods: number): Promise<void> {
       await phase(run, updated, (index) => world.update(name(index), 'example.com/app:2')),
     );
     print(`delete ${pods}`, await phase(run, pods, (index) => world.remove(name(index))));
-    // a process that has begun a moment ago compiles its code first, so the same costs it more
+    // a new process compiles its code first, so the same work costs more
     await phase(run, pods, (index) => world.create(name(index)));
     print('restart', await restart(run));
     print(`delete ${pods} after it`, await phase(run, pods, (index) => world.remove(name(index))));

@@ -1,7 +1,7 @@
 /**
- * Guards the API layer's price: lists of 5,000 and 50,000 pods, watch events and status patches, each beside
- * `@kubernetes/client-node`'s own informer and client, server and subject in processes of their own.
- * Aim: at least 4 × its patch throughput and half its memory.
+ * Measures the cost of the API layer: lists of 5,000 and 50,000 pods, watch events and status patches, each compared with the informer and
+ * client of `@kubernetes/client-node`. Server and subject run in separate processes. Aim: at least 4 × its patch throughput and half its
+ * memory.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * Guards the embedded API server's price: pods created, read, their status patched and seen by many watchers, server and load in processes
- * of their own, over TLS. Aim: 2,000 pods created each second on one core.
+ * Measures the cost of the embedded API server: pods created, read, patched and watched by many clients, over TLS, with server and load in
+ * separate processes. Aim: 2,000 pods created per second on one core.
  */
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

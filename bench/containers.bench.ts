@@ -1,11 +1,11 @@
 /**
- * Guards the price of a real pod: `podtender run --provider cri` over a containerd of its own, against the same CRI calls, with the same configuration,
- * made bare in another one, with as many at one time and no agent. Both take turns, so that whatever else the machine does hits both alike. Aims: one pod and many pods
- * Ready and gone at most 10 % later than the bare calls at p50; no more memory than the Go kubelet (86, 101, 116 MB with 10, 50, 100 pods).
+ * Measures the cost of a real pod: `podtender run --provider cri` with its own containerd, compared with the same CRI calls, with the same
+ * configuration and parallelism, made without an agent in a second containerd. Both take turns, so that other load on the machine affects
+ * both alike. Aims: one pod and many pods Ready and gone at most 10 % later than the bare calls at p50; no more memory than the Go kubelet
+ * (86, 101, 116 MB with 10, 50, 100 pods).
  *
- * Needs root and containerd. Arguments: how many pods, once for each run; default 10 50 100. `--rounds=N`: turns of each, default 3; `--lone=N`: pods one
- * at a time, default 15;
- * `--cpu-prof` options profile the agent.
+ * Needs root and containerd. Arguments: the number of pods of each run; default 10 50 100. `--rounds=N`: turns of each, default 3;
+ * `--lone=N`: pods one at a time, default 15; `--cpu-prof` options profile the agent.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,7 +47,7 @@ const nodeFlags = process.argv.filter((word) => word.startsWith('--cpu-prof'));
 const numberOf = (option: string, otherwise: number): number =>
   Number(process.argv.find((word) => word.startsWith(`${option}=`))?.slice(option.length + 1) ?? otherwise);
 const rounds = numberOf('--rounds', 3);
-/** How long the agent is watched with all pods there and nothing to do: long enough for what the burst left to be given back. */
+/** How long the agent is measured at rest with all pods, ms: long enough for the memory of the burst to be returned to the system. */
 const restMs = 15_000;
 const lonePods = numberOf('--lone', 15);
 
@@ -64,19 +64,19 @@ const podOf = (name: string): Pod => ({
   },
 });
 
-/** ms each. */
+/** The times of one turn, ms each. */
 interface Sample {
   readonly create: readonly number[];
   readonly remove: readonly number[];
-  /** From the first call to the last answer. */
+  /** The time from the first call to the last response. */
   readonly createAll: number;
   readonly removeAll: number;
-  /** CPU of containerd itself, without its shims. */
+  /** The CPU time of containerd itself, without its shims. */
   readonly runtimeCreate: number;
   readonly runtimeRemove: number;
 }
 
-/** A containerd and the way to it. An agent would end sandboxes that it does not know, so the bare calls have one of their own. */
+/** A containerd and its client. The bare calls have a separate one, because an agent removes sandboxes that it does not know. */
 class Machine {
   readonly containerd: Containerd;
   readonly runtime: CriRuntime;
@@ -88,12 +88,12 @@ class Machine {
     this.pid = pidOfContainerd(containerd);
   }
 
-  /** Removes every sandbox that is left, as the collection of garbage would in time. */
+  /** Removes every remaining sandbox, as garbage collection would do later. */
   async sweep(): Promise<void> {
     const { items = [] } = await this.runtime.listPodSandbox({});
     await inParallel(items.length, 8, async (index) => {
       const podSandboxId = items[index]?.id ?? '';
-      // the agent's own collection may come first
+      // the agent's garbage collection may be faster
       await this.runtime.stopPodSandbox({ podSandboxId }).catch(() => undefined);
       await this.runtime.removePodSandbox({ podSandboxId }).catch(() => undefined);
     });
@@ -106,7 +106,7 @@ class Machine {
 }
 
 interface Run {
-  /** Where the agent runs pods. */
+  /** The containerd of the agent's pods. */
   readonly node: Machine;
   readonly floor: Machine;
   readonly bare: BareCalls;
@@ -116,7 +116,7 @@ interface Run {
 
 const pidOf = ({ agent }: Run): number => agent.pid ?? 0;
 
-/** The process of a containerd by its configuration file. */
+/** The PID of a containerd, found by its configuration file. */
 function pidOfContainerd({ dir }: Containerd): number {
   const config = join(dir, 'config.toml');
   const isIt = (pid: string): boolean => {
@@ -194,7 +194,7 @@ const ratio = (
   return `${((ours / floor - 1) * 100).toFixed(0)} %`;
 };
 
-/** Bare and agent take turns. */
+/** Runs many pods at once, by bare calls and by the agent in turns. */
 async function many(run: Run, count: number): Promise<void> {
   const [agents, bares]: [Sample[], Sample[]] = [[], []];
   let agentCpuMs = 0;
@@ -242,7 +242,7 @@ async function many(run: Run, count: number): Promise<void> {
   });
 }
 
-/** One pod at a time, bare and by the agent in turn. */
+/** Runs one pod at a time, by bare calls and by the agent in turns. */
 async function single(run: Run, times: number): Promise<void> {
   const of = { agent: [[], []] as [number[], number[]], bare: [[], []] as [number[], number[]] };
   for (let turn = 0; turn < times; turn++) {
@@ -251,7 +251,7 @@ async function single(run: Run, times: number): Promise<void> {
     of.bare[1].push(await run.bare.remove(`lone-${turn}`));
     await sleep(100);
     of.agent[0].push(await done(run.world.create(`one-${turn}`)));
-    await sleep(100 + Math.random() * 1000); // anywhere between two relists
+    await sleep(100 + Math.random() * 1000); // at a random time between two relists
     of.agent[1].push(await done(run.world.remove(`one-${turn}`)));
     await sleep(100 + Math.random() * 1000);
   }
@@ -270,7 +270,7 @@ async function single(run: Run, times: number): Promise<void> {
   await Promise.all([run.node.sweep(), run.floor.sweep()]);
 }
 
-/** What a relist asks the runtime, with so many pods there. */
+/** Measures the lists of a relist with this number of pods. */
 async function relist({ runtime }: Machine, pods: number): Promise<void> {
   const times: number[] = [];
   for (let turn = 0; turn < 30; turn++) {
@@ -284,7 +284,7 @@ async function relist({ runtime }: Machine, pods: number): Promise<void> {
   });
 }
 
-/** Has the agent make one pod, and ends it. @returns what it asked the runtime for */
+/** Lets the agent create and delete one pod. @returns the requests that it made to the runtime */
 async function firstPod(world: World, node: Machine): Promise<Asked> {
   await done(world.create('first'));
   const asked = await askedOf(node.runtime);
@@ -320,7 +320,7 @@ async function measure(counts: readonly number[]): Promise<void> {
     '--max-pods=250',
     '--kube-api-qps=100000',
     '--kube-api-burst=100000',
-    // a node without cluster DNS warns of it with every start
+    // a node without cluster DNS logs a warning for every pod
     '--cluster-dns=10.96.0.10',
     '--cluster-domain=cluster.local',
   ];

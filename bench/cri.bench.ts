@@ -1,4 +1,4 @@
-/** Guards the price of a relist over CRI: decoding what the runtime lists must cost a small part of a second's work at 500 containers. */
+/** Measures the cost of a relist over CRI: decoding a list of 500 containers must take a small part of a second. */
 import { performance } from 'node:perf_hooks';
 import { Bench } from 'tinybench';
 import { decode, encode } from '../src/providers/cri/codec.ts';

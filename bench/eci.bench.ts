@@ -1,8 +1,8 @@
 /**
- * Counts what pods cost at Alibaba Cloud's ECI: `podtender run --provider eci` against the double of the service in this process. Aims: 1,000
- * groups are listed within 2 s, and no request depends on the number of pods times the number of groups.
+ * Counts the requests for pods at Alibaba Cloud's ECI: `podtender run --provider eci` against a fake of the service in this process. Aims:
+ * 1,000 groups are listed within 2 s, and no number of requests grows with pods times groups.
  *
- * Argument: how many pods; default 1000. Prints requests per pod and per minute at rest, by action.
+ * Argument: the number of pods; default 1000. Prints requests per pod, and per minute at rest, by action.
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -40,7 +40,7 @@ const print = (what: string, figures: object): void => {
   process.stdout.write(`${what.padEnd(24)} ${JSON.stringify(figures)}\n`);
 };
 
-/** What the double was asked since `from`, by action. */
+/** The number of requests to the fake since `from`, by action. */
 function askedSince(eci: FakeEci, from: number): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { action } of eci.calls.slice(from)) counts[action] = (counts[action] ?? 0) + 1;
@@ -83,7 +83,7 @@ function startAgent(dir: string, eci: FakeEci): ChildProcess {
   );
 }
 
-/** How long the first complete listing of a provider that starts takes, ms. */
+/** Measures the first complete listing of a starting provider, ms. */
 async function listing(eci: FakeEci): Promise<number> {
   const keys = { accessKeyId: 'fake-id', accessKeySecret: 'fake-secret' };
   const account = { region: 'cn-hangzhou', securityGroup: 'sg-1', vSwitch: 'vsw-1', endpoint: eci.url };

@@ -1,5 +1,5 @@
 /**
- * Guards the decision of a sync: it is made for each pod at each change and each resync, so one pod with a container must cost
+ * Measures the decision of a sync: it is made for each pod at each change and each resync, so one pod with a container must cost
  * microseconds, and the cost must grow linearly with the containers. Run with `node bench/kuberuntime.bench.ts`.
  */
 import { Bench } from 'tinybench';

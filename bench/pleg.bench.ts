@@ -1,5 +1,5 @@
 /**
- * Guards the cost of looking: a relist of 500 pods in which nothing changed happens each second and must stay far below 1 % of a core
+ * Measures the cost of a relist: one of 500 unchanged pods happens each second and must stay far below 1 % of a core
  * (10 ms). Run with `node bench/pleg.bench.ts`.
  */
 import { systemClock } from '../src/base/clock.ts';
@@ -8,14 +8,14 @@ import { GenericPleg } from '../src/pleg/generic-pleg.ts';
 import { emptyStatus, PodCache } from '../src/pleg/pod-cache.ts';
 import type { RuntimePod } from '../src/provider/runtime-pod.ts';
 
-/** What one relist cost. */
+/** The cost of one relist. */
 export interface RelistCost {
   readonly pods: number;
   readonly changed: number;
   readonly relistUs: number;
 }
 
-/** A listing as a runtime makes it: new objects each time. `generation` of the first `changed` pods differs from call to call. */
+/** Makes a listing like a runtime: new objects each time. The container IDs of the first `changed` pods contain `generation`. */
 function listing(count: number, changed: number, generation: number): RuntimePod[] {
   return Array.from({ length: count }, (_, i) => {
     const suffix = i < changed ? `${i}-${generation}` : `${i}`;
@@ -34,7 +34,7 @@ function listing(count: number, changed: number, generation: number): RuntimePod
   });
 }
 
-/** The median of `passes` relists, the runtime's own part left out. */
+/** The median of `passes` relists, without the runtime's part. */
 export async function measure(count: number, changed: number, passes: number): Promise<RelistCost> {
   const listings = Array.from({ length: passes }, (_, generation) => listing(count, changed, generation));
   let next = 0;

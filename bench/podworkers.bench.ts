@@ -1,6 +1,6 @@
 /**
- * Guards the hot path of a node full of pods: what one pod costs from create to forgotten, with a syncer that does nothing, and what an
- * idle pod keeps in memory. Run with `node --expose-gc bench/podworkers.bench.ts`.
+ * Measures the hot path of a full node: the cost of one pod from create to forgotten, with a syncer that does nothing, and the memory of an
+ * idle pod. Run with `node --expose-gc bench/podworkers.bench.ts`.
  */
 import type { Pod } from '../src/kube/types.ts';
 import { DueQueue } from '../src/podworkers/due-queue.ts';
@@ -9,16 +9,16 @@ import { systemRandom } from '../src/base/random.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { emptyStatus } from '../src/pleg/pod-cache.ts';
 
-/** Costs for one number of pods. */
+/** The costs for one number of pods. */
 export interface PodWorkersCost {
   readonly pods: number;
   readonly createSyncUs: number;
   readonly killUs: number;
   readonly forgetUs: number;
   readonly wholeLifeUs: number;
-  /** The fastest pass: on a busy machine the others mostly measure its other guests. */
+  /** The fastest pass: on a busy machine the others mostly measure other load. */
   readonly fastestWholeLifeUs: number;
-  /** Retained per idle pod beyond the pod object; absent without `--expose-gc`. */
+  /** The memory per idle pod in addition to the pod object, bytes; absent without `--expose-gc`. */
   readonly bytesPerIdlePod: number | undefined;
 }
 
@@ -55,7 +55,7 @@ function newWorkers(): PodWorkers {
   });
 }
 
-/** Sources deliver their pods in batches, and between them the workers run. */
+/** The number of pods per batch of a source; workers run between two batches. */
 const batchSize = 1000;
 
 async function timed(pods: readonly Pod[], act: (pod: Pod) => void): Promise<number> {
@@ -75,7 +75,9 @@ function heapUsed(): number | undefined {
   return process.memoryUsage().heapUsed;
 }
 
-/** One pass with `count` pods. Weighing collects garbage in between, which would spoil the times: it is a pass of its own. */
+/**
+ * Runs one pass with `count` pods. Measuring memory collects garbage in between, which would distort the times, so it is a separate pass.
+ */
 export async function measure(count: number, weigh = false): Promise<PodWorkersCost> {
   const pods = Array.from({ length: count }, (_, i) => podOf(i));
   const workers = newWorkers();
@@ -125,7 +127,7 @@ async function medianOf(count: number, passes: number): Promise<PodWorkersCost> 
   };
 }
 
-/** From 1,000 to 100,000 pods, after a warm-up; each row the median of its passes. */
+/** Runs 1,000 to 100,000 pods, after a warm-up; each row is the median of its passes. */
 export async function run(): Promise<readonly PodWorkersCost[]> {
   for (let pass = 0; pass < 5; pass++) await measure(2000);
   const rows: PodWorkersCost[] = [];

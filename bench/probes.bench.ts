@@ -1,4 +1,6 @@
-/** HTTP probes of a server in another process: CPU of the agent's side per probe, plain, over TLS and over HTTP/2, as medians of rounds. */
+/**
+ * Measures HTTP probes of a server in another process: the agent's CPU per probe, plain, over TLS and over HTTP/2, as medians of rounds.
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

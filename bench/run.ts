@@ -1,4 +1,4 @@
-/** Runs benches by name, one after the other: `npm run bench -- NAME [ARGUMENTS]`; without a name, all of them. */
+/** Runs one bench by name, or all of them one after the other: `npm run bench -- [NAME [ARGUMENTS]]`. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

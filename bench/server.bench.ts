@@ -1,4 +1,7 @@
-/** The kubelet API over TLS on loopback, client and server in one process: logs, exec, port-forward, and what 500 open streams hold. */
+/**
+ * Measures the kubelet API over TLS on loopback, client and server in one process: logs, exec, port-forward, and the memory of 500 open
+ * streams.
+ */
 import { once } from 'node:events';
 import { request } from 'node:https';
 import { Authority, hour } from '../src/pki/certificates.ts';
@@ -91,7 +94,7 @@ async function drained(stream: AsyncIterable<unknown>): Promise<number> {
   return bytes;
 }
 
-/** Runs `work` and prints what it did a second, and its processor time. */
+/** Runs `work` and prints its rate per second and its CPU time. */
 async function measured(
   name: string,
   unit: string,

@@ -1,6 +1,6 @@
 /**
- * Guards that what is written for the engine rather than for the reader earns it: each shortcut of `base/members-of.ts` and
- * `api/cache/known-objects.ts` beside the plain way, over the objects of a pod. Run with `node bench/shortcuts.bench.ts`.
+ * Justifies code that is written for speed rather than for readability: compares each shortcut of `base/members-of.ts` and
+ * `api/cache/known-objects.ts` with the plain code, over the objects of a pod. Run with `node bench/shortcuts.bench.ts`.
  */
 import { glance, versionInEvent } from '../src/api/cache/known-objects.ts';
 import { hasMembers, memberCount } from '../src/base/members-of.ts';
@@ -55,7 +55,7 @@ const pairs: Readonly<Record<string, readonly [shortcut: Way, plain: Way]>> = {
   versionInEvent: [() => versionInEvent(glance(line)), () => JSON.parse(line.toString()) as unknown],
 };
 
-/** Of some rounds the fastest, ns a call: what else runs on the machine only slows one down. */
+/** The fastest of several rounds, ns per call: other load only makes a round slower. */
 function fastest(way: Way): number {
   const calls = 20_000;
   let best = Infinity;

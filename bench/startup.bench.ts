@@ -1,6 +1,6 @@
 /**
- * Guards the start of `podtender up`: from exec to the node being Ready and to the first static pod being started, with the built command.
- * Aim: under 1 s, of which the start of the process under 300 ms. Argument: how many starts; default 5.
+ * Measures the start of `podtender up`: from exec until the API server serves and until the first static pod is started, with the built
+ * command. Aim: under 1 s, of which the start of the process takes less than 300 ms. Argument: the number of starts; default 5.
  */
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

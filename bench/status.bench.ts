@@ -1,6 +1,6 @@
 /**
- * Guards the price of a pod's status: taking one (first, changed, unchanged), with growth from 1,000 to 100,000 pods, and working one
- * out, with growth from 1 to 100 containers. The Go kubelet takes 4.3, 10.9 and 12.6 µs and 1.2 KB a pod.
+ * Measures the cost of a pod's status: storing one (first, changed, unchanged) with 1,000 to 100,000 pods, and generating one with 1 to 100
+ * containers. The Go kubelet takes 4.3, 10.9 and 12.6 µs and 1.2 KB a pod.
  */
 import { FakeClock } from '../src/base/fake-clock.ts';
 import { silentLogger } from '../src/base/logger.ts';
@@ -33,7 +33,7 @@ const containerOf = (i: number, ready: boolean): ContainerStatus => ({
   lastState: {},
 });
 
-/** What a sync makes: fresh objects each time. */
+/** Makes a status like a sync: new objects each time. */
 const statusOf = (i: number, ready: boolean): PodStatus => ({
   phase: 'Running',
   qosClass: 'BestEffort',
@@ -73,7 +73,7 @@ const heap = (): number => {
   return process.memoryUsage().heapUsed;
 };
 
-/** µs an item. */
+/** The time per item, µs. */
 function time(count: number, run: (i: number) => void): number {
   const from = process.hrtime.bigint();
   for (let i = 0; i < count; i++) run(i);
@@ -108,7 +108,7 @@ const taking = [1000, 10_000, 100_000].map((count) => {
     'bytes a pod, status included': globalThis.gc ? Math.round(of('bytes')) : 'run with --expose-gc',
   };
 });
-console.log(`taking statuses, median of 5; Node ${process.version}`);
+console.log(`storing statuses, median of 5; Node ${process.version}`);
 console.table(taking);
 
 const making = [1, 10, 100].map((count) => {
@@ -171,5 +171,5 @@ const making = [1, 10, 100].map((count) => {
     'status µs': round(median(runs.map(({ status }) => status))),
   };
 });
-console.log('working out, median of 5');
+console.log('generating statuses, median of 5');
 console.table(making);

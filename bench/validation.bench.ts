@@ -1,4 +1,6 @@
-/** Guards what every manifest and every create costs: validation of a large pod, and the environment of a container of 50 variables. */
+/**
+ * Measures the cost of every manifest and every create: validation of a large pod, and the environment of a container with 50 variables.
+ */
 import { Bench } from 'tinybench';
 import { makeEnvironment } from '../src/containers/envvars/environment.ts';
 import type { Pod } from '../src/kube/types.ts';

@@ -1,5 +1,5 @@
 /**
- * An agent inside another program: pods from the API server, run by a provider of your choice, on a node of their own.
+ * An agent inside another program: pods from the API server, run by a provider of your choice, on their own node.
  *
  *   npm run example -- embed
  *
@@ -43,7 +43,7 @@ export async function startNode(
   const nodes = informers.informer<Node>(nodeResource, { fieldSelector: `metadata.name=${nodeName}` });
   const provider = new MemoryProvider({ clock });
 
-  // where pods come from: here the API server alone
+  // the pod sources: here only the API server
   const config = new PodConfig({ clock, recorder, logger: silentLogger });
   const controller = new PodsController({
     namespace: 'default',

@@ -1,6 +1,6 @@
 /**
- * A node in front of a job queue: pods are rows of an SQLite table, by the UID of the pod, and workers elsewhere take them from there. The
- * table is what is left when the agent restarts: it finds its pods in it again.
+ * A node in front of a job queue: pods are rows of an SQLite table, by the UID of the pod, and workers elsewhere take them from there.
+ * After a restart the agent finds its pods in the table again.
  *
  *   node examples/job-queue.ts
  */
@@ -68,7 +68,7 @@ export class JobQueue implements PodLifecycleHandler {
     }
   }
 
-  /** What a worker does: takes the oldest job, and later says how it ended. */
+  /** The work of a worker: takes the oldest job and later reports how it ended. */
   take(): string | undefined {
     const job = this.#db.prepare("SELECT * FROM jobs WHERE state = 'queued' LIMIT 1").get() as unknown as
       Job | undefined;

@@ -1,9 +1,9 @@
 /**
- * The kubelet API in an HTTP server of your own: for a provider that brings its own server, or puts more behind the same port.
+ * The kubelet API in your own HTTP server: for a provider that has its own server or serves more on the same port.
  *
  *   npm run example -- kubelet-api
  *
- * Serves one pod whose logs are a text and whose only program prints what it is called with. Those who show the token may look.
+ * Serves one pod whose log is a constant text and whose only program prints its arguments. Clients authenticate with a token.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,7 +44,7 @@ const pod: Pod = {
   },
 };
 
-/** What your provider knows and can; whatever is left out is answered as not implemented. */
+/** The features of your provider; requests for anything omitted are answered with "not implemented". */
 const host: ServerHost = {
   nodeName: 'mine',
   pods: () => [pod],
@@ -69,15 +69,15 @@ const host: ServerHost = {
   },
 };
 
-/** Who somebody is. For certificates, tokens of the cluster and its access rules see `webhookAccess`. */
+/** Authenticates a request. For client certificates, cluster tokens and access rules see `webhookAccess`. */
 const byToken = (token: string): Authenticator => ({
   authenticate: ({ headers }) =>
     Promise.resolve(headers.authorization === `Bearer ${token}` ? { name: 'viewer', groups: [] } : undefined),
 });
-/** Whether they may. */
+/** Authorizes a request. */
 const viewersOnly: Authorizer = { authorize: ({ user }) => Promise.resolve(user.name === 'viewer') };
 
-/** Serves the API on loopback, beside a page that is not the kubelet's; `seen` is told each request. */
+/** Serves the API on loopback, next to a page that is not the kubelet's; `seen` is called with each request. */
 export async function serve(token: string, seen: (line: string) => void): Promise<Server> {
   const options = { host, authenticators: [byToken(token)], authorizer: viewersOnly };
   const routes: Readonly<Record<string, PodHandler>> = {

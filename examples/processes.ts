@@ -25,7 +25,7 @@ interface Running {
 }
 
 export class Processes implements PodLifecycleHandler, PodNotifier {
-  /** What this provider cannot do; a pod that asks for it is refused by name. */
+  /** The features that this provider lacks; a pod that needs one is rejected with its name. */
   readonly capabilities: PodCapabilities = {
     initContainers: false,
     sidecars: false,
@@ -68,7 +68,7 @@ export class Processes implements PodLifecycleHandler, PodNotifier {
   }
 
   async updatePod(): Promise<void> {
-    // labels and annotations mean nothing to a process
+    // labels and annotations do not affect a process
   }
 
   async deletePod(pod: Pod): Promise<void> {

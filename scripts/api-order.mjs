@@ -1,5 +1,6 @@
-// Puts the fields of src/apimachinery/api-types.json into the order of the Go structs, which is that in which Go writes them, and marks texts that have
-// a type of their own there: `string~DNSPolicy`.
+// Sorts the fields of src/apimachinery/api-types.json in the order of the Go structs, in which Go serializes them, and marks strings that
+// have their own
+// type there: `string~DNSPolicy`.
 // Run it after scripts/api-types.mjs: node scripts/api-order.mjs API_DIR APIMACHINERY_DIR
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

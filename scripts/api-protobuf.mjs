@@ -1,4 +1,5 @@
-// Writes src/apimachinery/serializer/api-protobuf.json: the numbers that fields have in protobuf bodies, read from the .proto files of k8s.io/api.
+// Writes src/apimachinery/serializer/api-protobuf.json: the numbers that fields have in protobuf bodies, read from the .proto files of
+// k8s.io/api.
 // Run it after scripts/api-types.mjs: GOMODCACHE=… node scripts/api-protobuf.mjs API_DIR APIMACHINERY_DIR
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,13 +39,13 @@ for (const [type, declared] of Object.entries(types)) {
   const fields = messages.get(type);
   if (!fields) continue;
   const numbers = {};
-  // what Go calls UID is uID here and uid in JSON
+  // Go's UID is uID here and uid in JSON
   const named = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
   for (const [field, [number, of]] of Object.entries(fields)) {
     const name = named.get(field.toLowerCase());
     if (name !== undefined) numbers[number] = name;
     else if (messages.has(of)) {
-      // a struct that JSON writes into its holder
+      // a struct that JSON inlines into its parent
       const inner = {};
       for (const [name, [n]] of Object.entries(messages.get(of))) if (name in declared) inner[n] = name;
       if (Object.keys(inner).length > 0) numbers[number] = inner;

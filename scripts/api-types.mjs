@@ -7,7 +7,7 @@ const models = join(import.meta.dirname, '../node_modules/@kubernetes/client-nod
 const gen = await import(join(models, 'all.js'));
 const out = {};
 
-/** `V1Pod` is `Pod`; other prefixes stay, for they tell apart what shares a name. */
+/** The name of a type: `Pod` for `V1Pod`; other prefixes stay, because they distinguish types with the same name. */
 const nameOf = (type) => type.replace(/^V1(?=[A-Z])/, '');
 
 const scalars = {

@@ -1,5 +1,6 @@
-// Builds dist in two steps. The library: tsc alone, files map one to one. The command: what it loads, bundled into dist/program, since
-// finding and linking hundreds of modules was most of its start.
+// Builds dist in two steps. The library: with tsc alone, one output file per source file. The command: its modules bundled into
+// dist/program, because
+// resolving and linking hundreds of modules took most of its start.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +14,9 @@ execFileSync(
   { stdio: 'inherit', cwd: root },
 );
 
-// undici's pool loads its HTTP/2 client and with it Node.js' own: 3 MiB for a protocol that is off unless asked for. And its parser comes in
-// four builds of which one is used: of the others V8 would keep 240 KB of text.
+// undici's pool loads its HTTP/2 client and with it Node.js' own: 3 MiB for a protocol that is off by default. Its parser comes in four
+// builds of which one
+// is used: V8 would hold 240 KB of text for the others.
 const early = "const connectH2 = require('./client-h2.js')";
 const leanUndici = {
   name: 'lean-undici',
@@ -32,7 +34,7 @@ const leanUndici = {
   },
 };
 
-// With tracing, credentials of gRPC are handed to the exporter, which has its own copy from outside of the bundle.
+// With tracing, gRPC credentials are passed to the exporter, which loads its own copy from outside the bundle.
 const ownGrpc = {
   name: 'own-grpc',
   resolveId(source, importer) {
@@ -44,10 +46,10 @@ const ownGrpc = {
 
 const bundle = await rolldown({
   plugins: [leanUndici, ownGrpc],
-  // a thread is a program of its own, found beside the one that starts it
+  // a worker thread is a separate program in the same directory
   input: [`${root}dist/cli/main.js`, `${root}dist/config/decode-thread.js`],
   platform: 'node',
-  // loaded only where they are needed, and large
+  // large, and loaded only where they are needed
   external: [
     /^@kubernetes\/client-node/,
     /^@grpc\/proto-loader/,
@@ -58,7 +60,7 @@ const bundle = await rolldown({
 });
 const { output } = await bundle.write({
   dir: `${root}dist/program`,
-  // the form in which code can be kept compiled with all that has run (src/cli/process/bundled-program.ts)
+  // the format whose compiled code can be cached including all functions that have run (src/cli/process/bundled-program.ts)
   format: 'cjs',
   dynamicImportInCjs: false,
   strict: true,
@@ -68,12 +70,12 @@ const { output } = await bundle.write({
 });
 await bundle.close();
 
-// V8 keeps the source of what runs; one character beyond Latin-1 in a file doubles what that takes
+// V8 holds the source of loaded code; one character beyond Latin-1 in a file doubles its size
 const unit = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 for (const { type, fileName, code } of output)
   if (type === 'chunk') writeFileSync(`${root}dist/program/${fileName}`, code.replace(/[^\0-\x7f]/g, unit));
 
-// the bundle has other people's code in it: their licences go along
+// the bundle contains third-party code, so it includes the licences
 const homes = new Set(
   output
     .flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []))

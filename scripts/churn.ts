@@ -1,7 +1,7 @@
 /**
- * `npm run churn -- [--provider cri|process|eci] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at random moments
- * while pods come, change and go; then nothing may be lost, doubled or left behind. The cri provider needs root and containerd. Ends
- * with 1 and what was found; `--keep` leaves the agent's log and state behind.
+ * `npm run churn -- [--provider cri|process|eci] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at
+ * random moments while pods are created, changed and deleted; afterwards nothing may be lost, duplicated or left over. The cri provider
+ * needs root and containerd. Exits with 1 and prints what was found on failure; `--keep` retains the agent's log and state.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Runs one of the programs in examples/: npm run example -- NAME. Through npm it runs on the Node.js that the repository brings along.
+// Runs one of the programs in examples/: npm run example -- NAME. Through npm it runs on the repository's own Node.js.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

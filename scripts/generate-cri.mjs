@@ -1,4 +1,4 @@
-// Writes what src/providers/cri/cri.proto says as TypeScript: the messages (src/provider/cri-messages.ts), the tables of the codec
+// Generates TypeScript from src/providers/cri/cri.proto: the messages (src/provider/cri-messages.ts), the tables of the codec
 // (src/providers/cri/gen/messages.ts) and the methods of both services (src/providers/cri/gen/methods.ts).
 // Run it after a change of the .proto: node scripts/generate-cri.mjs
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ const proto = readFileSync(join(root, 'src/providers/cri/cri.proto'), 'utf8').re
 const numbers = new Set(['int32', 'uint32', 'int64', 'uint64', 'double']);
 const scalars = new Set([...numbers, 'bool', 'string', 'bytes']);
 
-/** `CDI_devices` is `cdiDevices`; a name without `_` stays as it is, but for its first word when that is all capitals. */
+/** Converts a name to camel case: `cdiDevices` for `CDI_devices`; a name without `_` changes only when its first word is all capitals. */
 const camel = (name) =>
   name
     .replace(/^[A-Z]+(?=_)/, (word) => word.toLowerCase())
@@ -72,7 +72,7 @@ writeFileSync(
   header + [...enums].map(enumText).join('') + [...messages].map(messageText).join(''),
 );
 
-/** `[number, name, kind]`; the kind of an enum is int32, of a map `{}`, a list's starts with `[]`. */
+/** Formats a field as `[number, name, kind]`; the kind of an enum is int32, that of a map `{}`, that of a list starts with `[]`. */
 function row({ number, name, type, repeated }) {
   const kind = type.startsWith('map<') ? '{}' : enums.has(type) ? 'int32' : type;
   if (!scalars.has(kind) && kind !== '{}' && !messages.has(kind))

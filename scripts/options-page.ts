@@ -1,4 +1,4 @@
-/** Writes docs/options.md from the tables of src/options: `node scripts/options-page.ts`. A test keeps the page equal to them. */
+/** Writes docs/options.md from the tables of src/options: `node scripts/options-page.ts`. A test checks that the page is up to date. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AgentField, agentFields } from '../src/options/agent/fields.ts';
@@ -49,7 +49,7 @@ function table(rows: readonly Row[]): string {
   ].join('\n');
 }
 
-/** The page as it must stand in docs/options.md. */
+/** The expected content of docs/options.md. */
 export function optionsPage(): string {
   return `# Options
 

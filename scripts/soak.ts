@@ -1,6 +1,6 @@
 /**
- * `npm run soak -- [--seconds N] [--objects N] [--seed N]`: informers behind a proxy that does to their connections whatever networks
- * and servers do. Prints what was injected and compared; ends with 1 on the first difference.
+ * `npm run soak -- [--seconds N] [--objects N] [--seed N]`: runs informers behind a proxy that injects the faults of networks and servers.
+ * Prints the injected faults and the comparisons; exits with 1 on the first difference.
  */
 import { parseArgs } from 'node:util';
 import { soak } from '../test/support/soak.ts';

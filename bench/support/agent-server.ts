@@ -1,6 +1,6 @@
 /**
- * The API server of the agent bench, in a process of its own: everything in memory. Says where it is on the first line, then answers each
- * line on stdin with what the agent has asked since the line before.
+ * The API server of the agent bench, in a separate process, with everything in memory. Prints its URL on the first line, then answers each
+ * line on stdin with the number of the agent's requests since the previous line, by kind.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';

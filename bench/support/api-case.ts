@@ -1,5 +1,5 @@
 /**
- * One measurement of the API bench, in a process of its own so that memory and CPU are its own:
+ * One measurement of the API bench, in a separate process so that memory and CPU are its own:
  * `node api-case.ts ours|client-node list|watch|patch SERVER EVENTS`. Prints one line of JSON.
  */
 import { setFlagsFromString } from 'node:v8';
@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 const [who, what, server = '', amount = '0'] = process.argv.slice(2);
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-const wanted = Number(amount);
+const target = Number(amount);
 const parallel = 32;
 
 interface Subject {
@@ -94,14 +94,14 @@ const result = await measured(async () => {
     let seen = 0;
     const all = Promise.withResolvers<undefined>();
     const kept = await subject.mirror(() => {
-      if (++seen === wanted) all.resolve(undefined);
+      if (++seen === target) all.resolve(undefined);
     });
     await all.promise;
     return kept;
   }
   let next = 0;
   const loop = async (): Promise<void> => {
-    while (next < wanted) await subject.patch(next++);
+    while (next < target) await subject.patch(next++);
   };
   await Promise.all(Array.from({ length: parallel }, loop));
   return undefined;

@@ -1,5 +1,5 @@
 /**
- * The server of the API bench, in a process of its own: lists, one flood of watch events, and patches that are echoed. Prints its port.
+ * The server of the API bench, in a separate process: lists, one flood of watch events, and patches that are echoed. Prints its port.
  * Query of a watch: the first without `resourceVersion` past the list gets `events` changes at once.
  */
 import { readFileSync } from 'node:fs';

@@ -1,21 +1,21 @@
-/** The runtime's calls of pods' lives, made by hand: what an agent is measured against. */
+/** Makes the runtime calls of a pod's lifecycle without an agent, as the baseline of the containers bench. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ContainerConfig, KeyValue, Mount, PodSandboxConfig } from '../../src/provider/cri-messages.ts';
 import type { CriRuntime } from '../../src/providers/cri/index.ts';
 
-/** What an agent asked the runtime for. */
+/** The configurations that an agent sent to the runtime. */
 export interface Asked {
-  /** The image by the name that the pod has for it. */
+  /** The image, by the name in the pod. */
   readonly image: string;
   readonly sandbox: PodSandboxConfig;
   readonly container: ContainerConfig;
 }
 
-/** Here keys are data, not fields. */
+/** The fields whose keys are data, not field names. */
 const maps = new Set(['labels', 'annotations', 'sysctls', 'unified']);
 
-/** Go's JSON of a message (`log_directory`) with the names of fields that the messages have here (`logDirectory`). */
+/** Renames the fields in Go's JSON of a message (`log_directory`) to the names used here (`logDirectory`). */
 function message(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(message);
   if (typeof value !== 'object' || value === null) return value;
@@ -33,7 +33,7 @@ const configOf = (info: Readonly<Record<string, string>> = {}): unknown => {
   return message(config);
 };
 
-/** What the one pod that a runtime has was asked for with; containerd tells it when asked for more. */
+/** Reads the configurations of a runtime's only pod from containerd's verbose status. */
 export async function askedOf(runtime: CriRuntime): Promise<Asked> {
   const { containers = [] } = await runtime.listContainers({});
   const [{ id: containerId = '', podSandboxId = '' } = {}] = containers;
@@ -45,7 +45,7 @@ export async function askedOf(runtime: CriRuntime): Promise<Asked> {
     sandbox: configOf(sandbox.info) as PodSandboxConfig,
     container: {
       ...config,
-      // Go's JSON has them as text
+      // Go's JSON has them as strings
       envs: (config.envs ?? []).map(({ key, value }): KeyValue => ({
         ...(key !== undefined && { key }),
         value: Buffer.from(String(value ?? '')),
@@ -54,7 +54,7 @@ export async function askedOf(runtime: CriRuntime): Promise<Asked> {
   };
 }
 
-/** Pods made by the same calls, with the same configuration, as an agent makes them; nothing else is done. */
+/** Creates pods with the same calls and the same configuration as an agent, and does nothing else. */
 export class BareCalls {
   readonly #runtime: CriRuntime;
   readonly #asked: Asked;
@@ -65,7 +65,7 @@ export class BareCalls {
   #serial = 0;
 
   /**
-   * @param asked what an agent asked for, for a pod of the same make
+   * @param asked the configurations that an agent sent for an equal pod
    * @param cgroup the parent of all these pods
    * @param dir logs, and files for what the agent mounts from its own folder
    */
@@ -82,7 +82,7 @@ export class BareCalls {
     });
   }
 
-  /** What a pod's start cannot do without, and one look at what came of it. @returns ms */
+  /** Makes the calls that a pod's start needs, and reads its status once. @returns the time, ms */
   async create(name: string): Promise<number> {
     const startedAt = performance.now();
     const runtime = this.#runtime;
@@ -115,8 +115,8 @@ export class BareCalls {
   }
 
   /**
-   * Until nothing runs, with the two seconds that the kubelet gives at least; what is dead stays, as it does until a kubelet collects it.
-   * @returns ms
+   * Stops a pod with the kubelet's minimum grace of 2 s; the dead containers remain, as until a kubelet's garbage collection.
+   * @returns the time until nothing runs, ms
    */
   async remove(name: string): Promise<number> {
     const startedAt = performance.now();

@@ -5,15 +5,15 @@ import { createInterface, type Interface } from 'node:readline';
 
 const root = join(import.meta.dirname, '../..');
 
-/** CPU time that a process has taken so far, also in threads that have ended, ms to the hundredth of a second (Linux). */
+/** The CPU time of a process, including ended threads, ms with a resolution of 10 ms (Linux). */
 export function wholeCpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // the name before them may hold anything
+  // the process name before the numbers may contain any character
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** CPU time that all threads of a process have taken so far, ms; of threads that have ended it knows nothing (Linux). */
+/** The CPU time of all current threads of a process, ms; ended threads are not included (Linux). */
 export function cpuMsOf(pid: number): number {
   let ns = 0;
   for (const task of readdirSync(`/proc/${pid}/task`)) {
@@ -26,20 +26,20 @@ export function cpuMsOf(pid: number): number {
   return ns / 1e6;
 }
 
-/** Resident memory of a process, MiB (Linux). */
+/** The resident memory of a process, MiB (Linux). */
 export function rssMiBOf(pid: number): number {
   const [, kib = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kib) / 1024;
 }
 
-/** The command as users run it: bin/podtender.mjs, from dist where it is built. */
+/** Starts the command as users do: bin/podtender.mjs, from dist when it is built. */
 export function podtender(args: readonly string[], nodeFlags: readonly string[] = []): ChildProcess {
   return spawn(process.execPath, [...nodeFlags, join(root, 'bin/podtender.mjs'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 }
 
-/** A script in a process of its own that answers lines with lines. */
+/** LineProcess runs a script in a separate process that answers each line with a line. */
 export class LineProcess {
   readonly child: ChildProcess;
   readonly #lines: Interface;

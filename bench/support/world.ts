@@ -6,19 +6,19 @@ import { systemClock as clock } from '../../src/base/clock.ts';
 import type { Lease, Node, Pod } from '../../src/kube/types.ts';
 import { inParallel } from './processes.ts';
 
-/** Whoever waits longer has waited in vain. */
+/** The timeout of every wait, ms. */
 const limitMs = 180_000;
 
-/** Something asked of the API server, and how long it took until the agent had done it, ms from when it was asked. */
+/** A request to the API server, and the time until the agent has acted on it, ms. */
 export interface Act {
   readonly accepted: Promise<unknown>;
   readonly done: Promise<number>;
 }
-/** Whether its Ready condition is true. */
+/** True when the Ready condition is True. */
 export const isReady = (object: Pod | Node): boolean =>
   object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 
-/** What the API server shows, waited for. */
+/** World waits for states that the API server shows. */
 export class World {
   readonly client: HttpApiClient;
   readonly #nodeName: string;
@@ -54,7 +54,7 @@ export class World {
     void this.pods.run(this.#stop.signal);
   }
 
-  /** ms until the pod is as wanted, from now. */
+  /** Resolves when the pod has the expected state. @returns the time, ms */
   async until(name: string, holds: (pod: Pod | undefined) => boolean): Promise<number> {
     const startedAt = performance.now();
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
@@ -78,8 +78,8 @@ export class World {
   }
 
   /**
-   * An API server has been running for long when a node joins: what pods of another node cost it at first is not this agent's.
-   * @param width requests at one time
+   * Warms up the API server with pods of another node, because a real one has been running for long when a node joins.
+   * @param width the number of parallel requests
    */
   async warmUp(width: number): Promise<void> {
     await inParallel(500, width, async (index) => {
@@ -103,7 +103,7 @@ export class World {
     return { accepted: this.client.delete(podResource, { namespace: 'default', name }), done };
   }
 
-  /** Image and label: the container is replaced, and the pod is Ready again. */
+  /** Changes the image and a label: the container is replaced, and the pod becomes Ready again. */
   update(name: string, image: string): Act {
     const done = this.until(
       name,

@@ -1,11 +1,11 @@
 import ts from 'typescript';
 
 /**
- * Objects from outside are looked into by own keys only: a key that a client chose may be `constructor` or `__proto__`. Reports
+ * Requires that objects from outside are accessed by own keys only: a key chosen by a client may be `constructor` or `__proto__`. Reports
  *
  * - `key in object` with a computed key;
- * - `table[key]` with any text as key, where the table is a constant of a module that `tableOf` did not make;
- * - with the option `records`: every read and write of `record[key]` with any text as key. `ownMember` and `setOwn` take their place.
+ * - `table[key]` with an arbitrary string as key, where the table is a constant of a module that was not made by `tableOf`;
+ * - with the option `records`: every read and write of `record[key]` with an arbitrary string as key. Use `ownMember` and `setOwn` instead.
  */
 export const ownKeys = {
   meta: {
@@ -41,7 +41,7 @@ export const ownKeys = {
   },
 };
 
-/** Whether a key may be any text, and not only one of a few. */
+/** True when a key may be any string, and not only one of a fixed set. */
 const isAnyText = (type) =>
   type.isUnion()
     ? type.types.some(isAnyText)

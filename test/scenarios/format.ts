@@ -1,17 +1,17 @@
 /**
- * Scenarios for people: a text file whose head says which machine it drives and which rules it shows, then commands (`> …`), each with
- * everything that it makes the machine print. The runner compares the whole; `UPDATE=1` writes down what is printed now, to be read
- * and judged in review.
+ * Human-readable scenarios: a text file whose head names the machine that it drives and the rules that it shows, followed by commands (`>
+ * …`), each with the machine's whole output. The runner compares everything; `UPDATE=1` rewrites the file with the current output, for
+ * review.
  */
 export interface Scenario {
-  /** The comment lines on top, as they stand. */
+  /** The comment lines at the top, unchanged. */
   readonly head: readonly string[];
-  /** From the head's line `machine: …`. */
+  /** The machine, from the line `machine: …` of the head. */
   readonly machine: string;
   readonly steps: readonly { readonly notes: readonly string[]; readonly command: string; readonly output: string }[];
 }
 
-/** Takes commands and answers with what happened. */
+/** Executes commands and returns their output. */
 export interface Machine {
   perform(command: string): Promise<readonly string[]>;
 }
@@ -33,7 +33,7 @@ export function parseScenario(text: string): Scenario {
   return { head, machine, steps };
 }
 
-/** The scenario with what `machine` prints now. */
+/** Returns the scenario with the current output of `machine`. */
 export async function play({ head, steps }: Scenario, machine: Machine): Promise<string> {
   const blocks = [head.join('\n')];
   for (const { notes, command } of steps) {

@@ -20,7 +20,7 @@ const help = `commands:
   runtime UID running|idle         what the runtime cache says
   wait SECONDS · due · ask UID · restart`;
 
-/** Pod workers by hand: every turn and every step waits for a command. */
+/** Pod workers in slow motion: every turn and every step waits for a command. */
 export class PodWorkersMachine implements Machine {
   readonly #bench = new WorkersBench();
   readonly #idle = new Set<string>();

@@ -1,4 +1,4 @@
-/** A program of its own, so that it reads the trust of its environment: lists pods, asks for a manifest, tells what came of it. */
+/** A separate program, so that it reads the CAs of its environment: lists pods, requests a manifest and prints the results. */
 import { connectionFromKubeconfig } from '../../src/api/kubeconfig/kube-client.ts';
 import { createApiClient } from '../../src/api/rest/http-client.ts';
 import { podResource } from '../../src/api/resources.ts';

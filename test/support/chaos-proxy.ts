@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What may go wrong between a client and its server. */
+/** The faults between a client and its server. */
 export const faults = [
   'cut',
   'halfOpen',
@@ -21,10 +21,10 @@ export const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
-/** Faults of requests: answers under way are cut, so that there are requests. */
+/** The faults of requests: pending responses are cut, so that new requests follow. */
 const strikesRequests: ReadonlySet<Fault> = new Set<Fault>(['tooMany', 'failure', 'reordered']);
 
-/** Chance with a seed (mulberry32): at least 0, below 1. */
+/** Makes a seeded random generator (mulberry32) for numbers from 0 (inclusive) to 1 (exclusive). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -35,13 +35,13 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** An HTTP proxy that does to requests and their answers what the fault of the hour says. */
+/** ChaosProxy is an HTTP proxy that applies the current fault to requests and their responses. */
 export class ChaosProxy {
   readonly injected: Record<Fault, number> = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<
     Fault,
     number
   >;
-  /** Absent: all goes well. */
+  /** The current fault; absent for none. */
   fault: Fault | undefined;
   readonly #upstream: URL;
   readonly #random: () => number;
@@ -72,13 +72,13 @@ export class ChaosProxy {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Starts a fault, or strikes once more: answers that are under way at once, and some of the requests to come. */
+  /** Starts a fault, or applies it once more: to pending responses at once, and to some of the following requests. */
   start(fault: Fault): void {
     this.fault = fault;
     for (const strike of this.#live) strike(fault);
   }
 
-  /** All goes well for new requests; half-open connections stay as they are. */
+  /** Ends the fault for new requests; half-open connections stay as they are. */
   end(): void {
     this.fault = undefined;
   }

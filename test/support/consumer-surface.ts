@@ -1,4 +1,4 @@
-/** What the reference framework's index names, as a consumer of the packed package types it (compiled by test/e2e/package.test.ts). */
+/** Uses the names of the reference framework's index as a consumer of the packed package does (compiled by test/e2e/package.test.ts). */
 import {
   type AgentPodWorkers,
   ContainerCreating,
@@ -50,7 +50,7 @@ const kill: KillPodOptions = {
 declare const pod: Pod;
 export const update: UpdatePodOptions = { updateType: 'kill', startTime: 1, pod, killPodOptions: kill };
 
-/** An implementation of one's own. */
+/** A consumer's own implementation. */
 export class OwnWorkers implements PodWorkers {
   readonly updates: UpdatePodOptions[] = [];
   updatePod(options: UpdatePodOptions): void {

@@ -24,21 +24,21 @@ import { removeFolder } from './mounts.ts';
 
 const cniPlugins = '/usr/lib/cni';
 
-/** What makes cgroups: the environment's `CGROUP_DRIVER`. */
+/** The cgroup driver, from the environment's `CGROUP_DRIVER`. */
 export const cgroupDriver = process.env['CGROUP_DRIVER'] === 'systemd' ? 'systemd' : 'cgroupfs';
 
-/** A containerd of one's own: its own folders, socket and network, gone without a trace after `stop`. */
+/** A separate containerd with its own directories, socket and network, all removed by `stop`. */
 export interface Containerd {
   readonly socket: string;
-  /** Everything of it lies in here. */
+  /** The directory of all its files. */
   readonly dir: string;
-  /** Kills it with SIGKILL; containers go on. */
+  /** Kills it with SIGKILL; containers keep running. */
   kill(): Promise<void>;
-  /** Starts it again and waits until it answers. */
+  /** Starts it again and waits until it responds. */
   start(): Promise<void>;
   /** Removes all pods, then the runtime and what it left on the machine. */
   stop(): Promise<void>;
-  /** The names of the pods of all containers that run, one for each container. */
+  /** The pod name of each running container. */
   containers(): string[];
   /** Imports more images. */
   load(images: readonly TestImage[]): void;
@@ -51,7 +51,7 @@ export interface ContainerdOptions {
   readonly images?: readonly TestImage[];
 }
 
-/** Why containers cannot be run here; `undefined`: they can. */
+/** Why containers cannot be run here; `undefined` when they can. */
 export function whyNoContainerd(): string | undefined {
   if (process.getuid?.() !== 0) return 'not root';
   for (const program of ['containerd', 'ctr', 'runc', 'ip'])
@@ -63,14 +63,14 @@ export function whyNoContainerd(): string | undefined {
 const onPath = (program: string): boolean =>
   `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`.split(':').some((dir) => existsSync(join(dir, program)));
 
-/** Prints why the tests of a file are skipped, and tells whether they are. */
+/** Returns whether the tests of a file are skipped, and prints why. */
 export function skipWithoutContainerd(): boolean {
   const why = whyNoContainerd();
   if (why !== undefined) console.log(`skipped: ${why}; these tests run real containers`);
   return why !== undefined;
 }
 
-/** Starts a containerd of one's own and waits until it answers. */
+/** Starts a separate containerd and waits until it responds. */
 export async function startContainerd(options: ContainerdOptions = {}): Promise<Containerd> {
   const bed = new TestBed(options);
   try {
@@ -167,7 +167,7 @@ class TestBed implements Containerd {
   }
 }
 
-/** A shim of a containerd: the process that stands between it and a sandbox's containers. */
+/** A shim of a containerd: the process between it and a sandbox's containers. */
 export interface Shim {
   readonly pid: number;
   readonly sandbox: string;

@@ -14,21 +14,21 @@ import { loadOptions } from '../../src/options/load.ts';
 import { cgroupDriver, type Containerd, type ContainerdOptions, startContainerd } from './containerd.ts';
 import { removeFolder } from './mounts.ts';
 
-/** A node `node-a` with a containerd of its own, that has joined an API server of its own. */
+/** A node `node-a` with its own containerd, joined to its own API server. */
 export interface CriAgent {
   readonly admin: HttpApiClient;
-  /** The one that runs now. */
+  /** The running agent. */
   readonly agent: Agent;
   readonly containerd: Containerd;
   readonly logFile: string;
-  /** Where it looks for the manifests of static pods. */
+  /** The directory of static pod manifests. */
   readonly manifests: string;
-  /** Ends the agent, not its containers, and starts one in its place. @param kubelet what is otherwise from now on */
+  /** Stops the agent, without its containers, and starts another one. @param kubelet changed settings */
   restart(kubelet?: Partial<CriSettings>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** One agent from its start to its end. */
+/** One run of an agent. */
 interface Running {
   readonly agent: Agent;
   end(): Promise<void>;
@@ -37,11 +37,11 @@ interface Running {
 export interface CriAgentOptions extends ContainerdOptions {
   /** Where the pods' cgroups are; two agents at a time need two. */
   readonly cgroupRoot: string;
-  /** What the KubeletConfiguration says beyond defaults. */
+  /** The settings of the KubeletConfiguration that differ from the defaults. */
   readonly kubelet?: Partial<CriSettings>;
-  /** Stands between the agent and its runtime. @returns the socket that the agent is told of */
+  /** Starts a proxy between the agent and its runtime. @returns the socket for the agent */
   readonly runtime?: (socket: string, dir: string) => Promise<string>;
-  /** Stands between the agent and its API server. */
+  /** Wraps the agent's API client. */
   readonly client?: (client: ApiClient) => ApiClient;
 }
 

@@ -14,15 +14,15 @@ import { type UnaryMethods, unaryMethods } from '../../src/providers/cri/gen/met
 
 export type CriMethod = keyof UnaryMethods;
 
-/** What becomes of one call. */
+/** The fault of one call. */
 export type CriFault =
-  /** The runtime is not asked. */
+  /** The call fails without reaching the runtime. */
   | { readonly kind: 'fail'; readonly code?: number; readonly message?: string }
-  /** The runtime does it, but its answer is lost. */
+  /** The runtime executes the call, but its response is lost. */
   | { readonly kind: 'lose'; readonly code?: number; readonly message?: string }
-  /** The runtime is not asked, and nothing is answered. */
+  /** The call does not reach the runtime and gets no response. */
   | { readonly kind: 'hang' }
-  /** The runtime does it, and something else is answered. */
+  /** The runtime executes the call, and the response is changed. */
   | { readonly kind: 'answer'; readonly change: (answer: Record<string, unknown>) => object };
 
 /** One call, as it comes. */
@@ -37,9 +37,9 @@ const frame = (message: Buffer): Buffer => {
   return Buffer.concat([head, message]);
 };
 
-/** Stands between an agent and its runtime, on a socket of its own, and does to each call what `faultOf` says. */
+/** CriProxy is a proxy between an agent and its runtime, on its own socket, that applies `faultOf` to each call. */
 export class CriProxy {
-  /** Absent: the call goes through. */
+  /** Returns the fault of a call; `undefined` forwards the call unchanged. */
   faultOf: (call: CriCall) => CriFault | undefined = () => undefined;
   readonly #runtime: string;
   readonly #server = createServer();
@@ -108,16 +108,16 @@ export class CriProxy {
       'content-type': 'application/grpc',
       te: 'trailers',
     });
-    let told: IncomingHttpHeaders = {};
+    let received: IncomingHttpHeaders = {};
     const note = (headers: IncomingHttpHeaders): void => {
-      told = { ...told, ...headers };
+      received = { ...received, ...headers };
     };
     call.on('response', note).on('trailers', note);
     call.end(body);
     const answer = await buffer(call);
     return {
-      status: Number(told['grpc-status'] ?? 2),
-      message: decodeURI(String(told['grpc-message'] ?? '')),
+      status: Number(received['grpc-status'] ?? 2),
+      message: decodeURI(String(received['grpc-message'] ?? '')),
       body: answer,
     };
   }

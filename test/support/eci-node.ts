@@ -3,7 +3,7 @@ import { type FakeEci, startFakeEci } from '../../src/providers/eci/fake/index.t
 import { EciProvider, type EciProviderOptions } from '../../src/providers/eci/index.ts';
 import { PodNode } from './pod-node.ts';
 
-/** A node on the double of ECI, both on one fake clock: the provider's own client talks to the double without sockets. */
+/** A node on the fake ECI service, both on one fake clock: the provider's client calls the fake without sockets. */
 export interface EciNodeBed {
   readonly node: PodNode;
   readonly eci: FakeEci;
@@ -12,14 +12,14 @@ export interface EciNodeBed {
   readonly log: string[];
   /** The provider of the running agent. */
   readonly provider: () => EciProvider;
-  /** Moves time on in steps of a second. */
+  /** Advances the time in steps of one second. */
   readonly advance: (seconds: number) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 const keys = { accessKeyId: 'id-1', accessKeySecret: 'very-secret' };
 
-/** Starts an agent on the double. */
+/** Starts an agent on the fake service. */
 export async function eciNodeBed(options: Partial<EciProviderOptions> = {}): Promise<EciNodeBed> {
   const started: { eci?: FakeEci } = {};
   let provider: EciProvider | undefined;

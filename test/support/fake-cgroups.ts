@@ -11,7 +11,10 @@ const v1Files: Readonly<Record<string, readonly string[]>> = {
   cpuacct: ['cpuacct.usage'],
 };
 
-/** Cgroups as the kernel would keep them: a new folder has its control files, a folder with children or processes stays. */
+/**
+ * FakeCgroups behaves like the kernel's cgroups: a new directory has its control files, and one with children or processes cannot be
+ * removed.
+ */
 export class FakeCgroups implements CgroupFiles {
   readonly folderSet = new Set<string>();
   readonly contents = new Map<string, string>();

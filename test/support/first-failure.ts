@@ -1,4 +1,4 @@
 import fc from 'fast-check';
 
-// a mutant is killed by the first failure, and killed the same way each time: nothing is gained by a smaller example
+// a mutant is killed by the first failure, always in the same way: shrinking the example would gain nothing
 fc.configureGlobal({ endOnFailure: true, seed: 1 });

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How {@link found} asks. */
+/** The options of {@link found}. */
 export interface Asking {
-  /** Default 20 s. */
+  /** The timeout; default 20 s. */
   readonly withinMs?: number;
-  /** Default 50 ms. */
+  /** The polling interval; default 50 ms. */
   readonly everyMs?: number;
-  /** Said besides when it is not found. */
+  /** Additional text for the error on timeout. */
   readonly otherwise?: () => string;
 }
 
 /**
- * Asks until something is found: for what is outside of this process and tells nobody. A question that fails is asked again.
+ * Polls until something is found: for things outside this process that send no notification. A failing attempt is repeated.
  *
- * @throws when the time is over, with the last failure
+ * @throws on timeout, with the last failure
  */
 export async function found<T>(
   what: string,
@@ -35,7 +35,7 @@ export async function found<T>(
   }
 }
 
-/** Asks until it is so, as {@link found}. */
+/** Polls until a condition is true, like {@link found}. */
 export async function soon(
   what: string,
   isSo: () => boolean | Promise<boolean>,

@@ -4,15 +4,15 @@ import { readFileSync } from 'node:fs';
 import { arch } from 'node:os';
 import { tarOf } from './tar.ts';
 
-/** Where Debian's `busybox-static` puts its one program. */
+/** The path of the program in Debian's `busybox-static`. */
 export const busyboxPath = '/bin/busybox';
 
-/** An image as a registry or an OCI layout holds it. */
+/** An image in the form of a registry or an OCI layout. */
 export interface TestImage {
   /** `host/name:tag` */
   readonly ref: string;
   readonly manifestDigest: string;
-  /** The digest of its configuration: what CRI calls the image's id. */
+  /** The digest of its configuration, which is the image ID in CRI. */
   readonly configDigest: string;
   readonly blobs: ReadonlyMap<string, Buffer>;
 }
@@ -20,7 +20,7 @@ export interface TestImage {
 const manifestType = 'application/vnd.oci.image.manifest.v1+json';
 const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** What an image runs when nobody says otherwise, after the OCI image configuration. */
+/** The defaults of an image, after the OCI image configuration. */
 export interface ImageRun {
   readonly Cmd?: readonly string[];
   readonly Entrypoint?: readonly string[];
@@ -53,7 +53,7 @@ export function busyboxImage(ref: string, run: ImageRun = { Cmd: ['/bin/sh'] }):
   };
 }
 
-/** The image of pods' sandboxes: it sleeps. */
+/** The image of pod sandboxes, which sleeps. */
 export const pauseImage = (ref: string): TestImage =>
   busyboxImage(ref, { Cmd: ['/bin/sleep', '2147483647'] });
 

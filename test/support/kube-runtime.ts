@@ -9,7 +9,7 @@ import { nameOf as nameOfObject } from '../../src/kube/names.ts';
 import type { MemoryRuntime } from './memory-runtime.ts';
 import { noFiles } from './no-files.ts';
 
-/** A helper that gives nothing to any container. */
+/** A runtime helper that adds nothing to any container. */
 export const plainHelper: RuntimeHelper = {
   generateRunContainerOptions: async () => ({}),
   environment: async () => [],
@@ -20,7 +20,7 @@ export const plainHelper: RuntimeHelper = {
   isPodTerminationRequested: () => false,
 };
 
-/** A {@link KubeRuntime} over a {@link MemoryRuntime}, and what it told and is told. */
+/** A {@link KubeRuntime} on a {@link MemoryRuntime}, with its recorded Events and its inputs. */
 export interface RuntimeUnderTest {
   readonly provider: KubeRuntime;
   /** `type reason message` */

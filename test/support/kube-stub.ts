@@ -10,7 +10,7 @@ interface LogEntry {
   readonly object: KubeObject;
 }
 
-/** A request as the stub saw it. */
+/** A request to the stub. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: URL;
@@ -28,7 +28,7 @@ export class KubeStub {
   readonly objects = new Map<string, KubeObject>();
   readonly requests: SeenRequest[] = [];
   readonly sockets = new Set<Socket>();
-  /** Tried before the stub's own answer; returns whether it answered. */
+  /** Called before the stub's own response; returns whether it has responded. */
   intercept: Answer | undefined;
   streamingLists = true;
   connections = 0;
@@ -74,7 +74,7 @@ export class KubeStub {
     return [...this.#watchers].filter(({ follows }) => follows).length;
   }
 
-  /** Creates or changes; a new UID means another life under the name. */
+  /** Creates or changes an object; a new UID means another object with the same name. */
   put(name: string, uid: string, extra: Readonly<Record<string, unknown>> = {}): KubeObject {
     const before = this.objects.get(name);
     if (this.replaces(name, uid)) this.remove(name);
@@ -93,7 +93,7 @@ export class KubeStub {
     return object;
   }
 
-  /** Whether putting this ends another life under the name first. */
+  /** True when putting this object first deletes another one with the same name. */
   replaces(name: string, uid: string): boolean {
     const before = this.objects.get(name);
     return before !== undefined && before.metadata?.uid !== uid;
@@ -107,13 +107,13 @@ export class KubeStub {
     this.#emit({ version: this.#version, type: 'DELETED', object: last });
   }
 
-  /** Forgets the history: watches from before answer 410. */
+  /** Clears the history: watches from earlier versions get 410. */
   compact(): void {
     this.#log = [];
     this.#oldest = this.#version;
   }
 
-  /** Starts the count of versions anew, as after a restore from a back-up. */
+  /** Restarts the resource versions, as after a restore from a backup. */
   goBackTo(version: number): void {
     this.#version = version;
     this.#oldest = 1;
@@ -124,7 +124,7 @@ export class KubeStub {
     for (const watcher of this.#watchers) watcher.bookmark();
   }
 
-  /** Ends every watch in order. */
+  /** Ends every watch gracefully. */
   endWatches(): void {
     for (const watcher of this.#watchers) watcher.response.end();
   }
@@ -185,7 +185,7 @@ export class KubeStub {
     });
   }
 
-  /** All pages of a list are of one moment. */
+  /** All pages of a list show the same version. */
   #keep(version: string, all: readonly KubeObject[]): void {
     this.#snapshots.set(version, all);
     for (const oldest of this.#snapshots.keys())
@@ -235,6 +235,6 @@ export class KubeStub {
   }
 }
 
-/** Resolves once `test` holds; for what a real socket brings. */
+/** Resolves once `test` returns true; for events of real sockets. */
 export const until = (test: () => boolean, limitMs = 5000): Promise<void> =>
   soon(test.toString(), test, { withinMs: limitMs, everyMs: 2 });

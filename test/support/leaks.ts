@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import type { Engines } from '../../src/pods/engines.ts';
 import type { FakeClock } from '../../src/base/fake-clock.ts';
 
-/** What `begin` gives, and the signals that it began to listen to before it returned: those of the whole run, which outlive any pod. */
+/** Runs `begin` and returns its result with the signals to which it added listeners: those of the whole run, which outlive any pod. */
 export function listening<T>(begin: () => T): readonly [begun: T, signals: ReadonlySet<AbortSignal>] {
   const signals = new Set<AbortSignal>();
   const { prototype } = EventTarget;
@@ -21,17 +21,20 @@ export function listening<T>(begin: () => T): readonly [begun: T, signals: Reado
   }
 }
 
-/** How much a running agent holds. */
+/** The resources that a running agent holds. */
 export interface Held {
   readonly workers: number;
   readonly timers: number;
-  /** On the signals of the whole run. */
+  /** The listeners on the signals of the whole run. */
   readonly listeners: number;
-  /** Who waits for the runtime to be looked at. */
+  /** The calls that wait for a newer runtime status. */
   readonly waiters: number;
 }
 
-/** Counts what a running agent holds: as much after its last pod was forgotten as before its first one came, or something has leaked. */
+/**
+ * Counts the resources of a running agent. After its last pod was forgotten they must equal those before its first pod, or something has
+ * leaked.
+ */
 export const heldBy = (engines: Engines, clock: FakeClock, signals: Iterable<AbortSignal>): Held => ({
   workers: engines.podWorkers.size,
   timers: clock.pending,

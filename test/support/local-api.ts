@@ -26,8 +26,8 @@ import type { Random } from '../../src/base/random.ts';
 import type { KubeList, KubeObject, Pod } from '../../src/kube/types.ts';
 
 /**
- * The rules and the store of the embedded API server without its HTTP: every call is done when it returns, so that a test with a fake clock
- * never waits for a socket.
+ * The rules and the storage of the embedded API server without HTTP: every call is complete when it returns, so that a test with a fake
+ * clock never waits for a socket.
  */
 export class LocalApi {
   readonly store: Store = new Store({
@@ -66,7 +66,7 @@ export class LocalApi {
     return [...this.store.list('pods')].map(({ object }) => object as Pod);
   }
 
-  /** A client whose every request passes `before` first, which may throw. */
+  /** A client that calls `before`, which may throw, before every request. */
   client(before: (verb: Verb, ref: ObjectRef) => void = () => undefined): ApiClient {
     return new LocalClient(this, before);
   }
@@ -151,7 +151,7 @@ interface At {
   readonly subresource?: string | undefined;
 }
 
-/** What a client does. */
+/** The operation of a request. */
 export type Verb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
 
 const typed = ({ strategy: { kind } }: Registry, object: JsonObject): JsonObject => ({

@@ -9,7 +9,7 @@ import { soon } from './found.ts';
 const run = promisify(execFile);
 const logind = '/lib/systemd/systemd-logind';
 
-/** Why a logind of one's own cannot be started here; `undefined`: it can. */
+/** Why a separate logind cannot be started here; `undefined` when it can. */
 export function whyNoLogind(): string | undefined {
   if (process.getuid?.() !== 0) return 'not root';
   // a second logind would take the machine's seats from the first
@@ -25,15 +25,15 @@ export function whyNoLogind(): string | undefined {
   return missing === undefined ? undefined : `${missing} is not installed`;
 }
 
-/** A system bus of one's own with a real systemd-logind, and a systemd that only notes what it is asked to start. */
+/** A separate system bus with a real systemd-logind, and a fake systemd that only records the units to start. */
 export interface Logind {
   /** For `DBUS_SYSTEM_BUS_ADDRESS`. */
   readonly address: string;
-  /** Resolves with the unit that logind asks systemd to start once nothing holds the shutdown up. */
+  /** Resolves with the unit that logind starts once no inhibitor delays the shutdown. */
   readonly unitStarted: Promise<string>;
-  /** Asks logind to stop the machine. */
+  /** Requests a shutdown of the machine from logind. */
   powerOff(): Promise<void>;
-  /** Announces a shutdown, or its end, as somebody on the bus who is not logind. */
+  /** Announces a shutdown, or its end, from another bus client than logind. */
   announce(starting: boolean): Promise<void>;
   stop(): Promise<void>;
 }
@@ -109,7 +109,7 @@ const methodCall = 1;
 const methodReturn = 2;
 const errorReply = 3;
 
-/** Codes of header fields. */
+/** The codes of header fields. */
 const field = {
   path: 1,
   interface: 2,
@@ -121,7 +121,7 @@ const field = {
   signature: 8,
 };
 
-/** Says of every unit that it is loaded, and refuses to start any: so logind calls the shutdown off. */
+/** Reports every unit as loaded and refuses to start any, so that logind cancels the shutdown. */
 class FakeSystemd {
   readonly #socket: Socket;
   readonly #onStart: (unit: string) => void;
@@ -213,7 +213,7 @@ class FakeSystemd {
   }
 }
 
-/** The strings among the fields of a message's header. */
+/** The string fields of a message header. */
 function fieldsOf(message: Buffer, end: number): ReadonlyMap<number, string> {
   const fields = new Map<number, string>();
   for (let at = 16; at < end;) {

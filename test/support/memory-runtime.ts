@@ -22,9 +22,9 @@ interface Contained {
   status: ContainerStatus;
 }
 
-/** A container runtime that only keeps books: what was asked of it, what would run. Failures are put in by name, once each. */
+/** MemoryRuntime is a container runtime that only records calls and container states. Failures are injected by call name, once each. */
 export class MemoryRuntime implements ContainerRuntime, ImageService {
-  /** Changing calls in order, in short words. */
+  /** The changing calls, in order, in short form. */
   readonly calls: string[] = [];
   readonly sandboxes = new Map<string, Box>();
   readonly containers = new Map<string, Contained>();
@@ -37,7 +37,7 @@ export class MemoryRuntime implements ContainerRuntime, ImageService {
 
   /**
    * @param now ns since the epoch
-   * @param stoppedAt when a container that is stopped is said to have ended; default: now
+   * @param stoppedAt the reported end time of a stopped container. Default: now
    */
   constructor(now: () => number, stoppedAt: () => number = now) {
     this.#now = now;
@@ -200,7 +200,7 @@ export class MemoryRuntime implements ContainerRuntime, ImageService {
     return {};
   }
 
-  /** Something happens to a container from outside. */
+  /** Changes a container from outside. */
   change(id: string, change: Partial<ContainerStatus>): void {
     const contained = this.#contained(id);
     contained.status = { ...contained.status, ...change };

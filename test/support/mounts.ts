@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 
-/** Removes a folder after what is mounted in it was unmounted: agents that end leave the mounts of their pods, as the kubelet does. */
+/** Unmounts everything below a directory and removes it: an agent that ends leaves the mounts of its pods, as the kubelet does. */
 export function removeFolder(dir: string): void {
   const points = readFileSync('/proc/mounts', 'utf8')
     .split('\n')

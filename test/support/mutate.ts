@@ -1,4 +1,4 @@
-/** Chance: at least 0, below 1. */
+/** Random numbers from 0 (inclusive) to 1 (exclusive). */
 type Chance = () => number;
 
 const upTo = (chance: Chance, most: number): number => Math.floor(chance() * most);
@@ -9,7 +9,7 @@ export const pick = <T>(chance: Chance, from: readonly T[]): T => {
   return found;
 };
 
-/** Bytes that parsers of text and of frames stumble over. */
+/** Bytes that are difficult for parsers of text and of frames. */
 const awkward = [
   '\0',
   '\r',
@@ -36,7 +36,7 @@ const awkward = [
 const splice = (bytes: Buffer, at: number, out: number, into: Buffer = Buffer.alloc(0)): Buffer =>
   Buffer.concat([bytes.subarray(0, at), into, bytes.subarray(at + out)]);
 
-/** One fault in a sequence of bytes; `others` are what pieces may come from. */
+/** Makes one fault in a sequence of bytes; pieces may be copied from `others`. */
 function mutateOnce(bytes: Buffer, others: readonly Buffer[], chance: Chance): Buffer {
   const at = upTo(chance, bytes.length + 1);
   const some = upTo(chance, 24);
@@ -69,7 +69,7 @@ function mutateOnce(bytes: Buffer, others: readonly Buffer[], chance: Chance): B
   }
 }
 
-/** A sequence of bytes with one to four faults in it. */
+/** Makes one to four faults in a sequence of bytes. */
 export function mutate(bytes: Buffer, others: readonly Buffer[], chance: Chance): Buffer {
   let out = bytes;
   for (let left = 1 + upTo(chance, 4); left > 0; left--) out = mutateOnce(out, others, chance);

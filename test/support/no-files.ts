@@ -1,7 +1,7 @@
 import { AgentError } from '../../src/base/errors.ts';
 import type { RuntimeFiles } from '../../src/containers/container/files.ts';
 
-/** A disk that takes everything and has nothing. */
+/** A file system that accepts every write and contains no files. */
 export const noFiles: RuntimeFiles = {
   makeDirectory: async () => undefined,
   makeFile: async () => undefined,

@@ -27,14 +27,14 @@ const counted = (): Random => {
   };
 };
 
-/** What a {@link PodNode} makes its provider of. */
+/** The context for the provider of a {@link PodNode}. */
 export interface PodNodeParts {
   readonly clock: FakeClock;
   readonly recorder: EventRecorder;
   readonly api: LocalApi;
 }
 
-/** One life of the agent. */
+/** One run of the agent. */
 interface Life {
   readonly controller: PodsController;
   readonly config: PodConfig;
@@ -52,7 +52,7 @@ export class PodNode {
   readonly api: LocalApi = new LocalApi(this.clock, counted());
   /** `TYPE REASON MESSAGE` of all events, in order. */
   readonly events: string[] = [];
-  /** What the agent wrote: `patch NAME` and `delete NAME`. */
+  /** The agent's writes: `patch NAME` and `delete NAME`. */
   readonly writes: string[] = [];
   readonly #makeProvider: (parts: PodNodeParts) => PodProvider;
   #life: Life | undefined;
@@ -70,7 +70,7 @@ export class PodNode {
     return this.#life.controller;
   }
 
-  /** Starts an agent. @param withPods false: its source of pods says nothing yet */
+  /** Starts an agent. @param withPods false when its pod source has not delivered yet */
   async start(withPods = true): Promise<void> {
     const { clock, api } = this;
     const recorder: EventRecorder = {
@@ -101,7 +101,7 @@ export class PodNode {
     await settle();
   }
 
-  /** Ends the agent; what it asked of the API server from then on fails. */
+  /** Stops the agent; its later requests to the API server fail. */
   async stop(): Promise<void> {
     const life = this.#life;
     if (!life) return;
@@ -117,7 +117,7 @@ export class PodNode {
     await this.start();
   }
 
-  /** Tells the agent the pods of its node as the API server has them. */
+  /** Delivers the pods in the API server to the agent. */
   announce(): void {
     this.#life?.source.next({
       source: 'api',
@@ -148,7 +148,7 @@ export class PodNode {
     this.api.delete(podResource, { namespace: 'default', name }, options);
   }
 
-  /** The pod as the API server has it; absent: it is gone. */
+  /** The pod in the API server; `undefined` when it is gone. */
   pod(name: string): Pod | undefined {
     return this.api.pods().find(({ metadata }) => metadata?.name === name);
   }

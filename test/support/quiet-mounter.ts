@@ -1,6 +1,6 @@
 import type { Mounter } from '../../src/containers/volumes/mounter.ts';
 
-/** Mounts nothing, and knows of no mount: what a test looks at it puts in the place of a member. */
+/** A mounter that mounts nothing and lists no mounts; a test replaces the members that it checks. */
 export const quietMounter: Mounter = {
   mountTmpfs: async () => undefined,
   mountHugePages: async () => undefined,

@@ -3,38 +3,38 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestImage } from './images.ts';
 
-/** What a request gets instead of its answer. */
+/** A fault that replaces a response. */
 export interface RegistryFault {
-  /** Part of the path that it hits, e.g. `/manifests/`. */
+  /** The part of the path to match, e.g. `/manifests/`. */
   readonly path: string;
-  /** Status of the answer; absent: the right answer. */
+  /** The status of the response; absent for the normal response. */
   readonly status?: number;
-  /** The connection breaks in the middle of the answer. */
+  /** Breaks the connection in the middle of the response. */
   readonly cut?: true;
-  /** Waited before the answer, ms. */
+  /** The delay before the response, ms. */
   readonly delayMs?: number;
 }
 
 /** A small image registry on loopback. */
 export interface Registry {
   readonly port: number;
-  /** `localhost:PORT`, how references name it. */
+  /** `localhost:PORT`, for image references. */
   readonly host: string;
   /** `METHOD path` of every request so far. */
   readonly requests: string[];
   /** `Authorization` of every request so far that had one. */
   readonly credentials: string[];
-  /** In force until the list is changed. */
+  /** The current faults. */
   readonly faults: RegistryFault[];
-  /** The most answers that were held up (`delayMs`) at one time. */
+  /** The maximum number of responses that were delayed (`delayMs`) at the same time. */
   readonly mostHeld: () => number;
   close(): Promise<void>;
 }
 
 export interface RegistryOptions {
-  /** Default: any free one. */
+  /** The port. Default: any free one. */
   readonly port?: number;
-  /** `name:password`; absent: everybody may pull. */
+  /** `name:password`; absent when no authentication is required. */
   readonly basicAuth?: string;
 }
 

@@ -28,7 +28,7 @@ export interface SoakResult {
   readonly heap: readonly number[];
 }
 
-/** What a handler has been told, kept as a mirror; a change that cannot follow from the one before is a fault. */
+/** A mirror of the changes that a handler received; a change that cannot follow from the previous one is a fault. */
 class Mirror {
   readonly pods = new Map<string, Pod>();
   readonly name: string;
@@ -69,7 +69,7 @@ const key = (pod: Pod): string => pod.metadata?.name ?? '';
 const uid = (pod: Pod | undefined): string => pod?.metadata?.uid ?? '';
 const version = (pod: Pod | undefined): string => pod?.metadata?.resourceVersion ?? '';
 
-/** Each version of an object says which one it is, so that none can pass for another. */
+/** Each version of an object contains its number, so that versions cannot be confused. */
 const bodyAt = (at: number): Readonly<Record<string, unknown>> => ({
   spec: { nodeName: 'n' },
   status: { message: `version ${at}` },
@@ -78,7 +78,7 @@ const bodyAt = (at: number): Readonly<Record<string, unknown>> => ({
 const put = (stub: KubeStub, name: string, id: string): KubeObject =>
   stub.put(name, id, bodyAt(stub.version + (stub.replaces(name, id) ? 2 : 1)));
 
-/** What a pod says against the version that it is shown as. */
+/** Why a pod's content does not match its version. */
 function torn(what: string, pod: Pod): string | undefined {
   const message = pod.status?.message ?? '';
   return message === `version ${version(pod)}`
@@ -86,7 +86,7 @@ function torn(what: string, pod: Pod): string | undefined {
     : `${what} shows ${key(pod)} at version ${version(pod)}, but what it holds is ${message}`;
 }
 
-/** Where a mirror differs from the server; nothing when it does not. */
+/** Where a mirror differs from the server; `undefined` when it does not. */
 function difference(stub: KubeStub, what: string, pods: ReadonlyMap<string, Pod>): string | undefined {
   for (const [name, object] of stub.objects) {
     const pod = pods.get(name);
@@ -144,8 +144,8 @@ function watcher(client: HttpApiClient, streamingList: boolean, signal: AbortSig
 }
 
 /**
- * Changes objects while every kind of fault is put between client and server, one after the other; after each the caches and all
- * that handlers were told must equal the server.
+ * Changes objects while every kind of fault is injected between client and server, one after the other. After each fault the caches and the
+ * mirrors of the handlers must equal the server.
  *
  * @throws on the first difference, saying what it is
  */

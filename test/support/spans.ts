@@ -9,18 +9,18 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { openTelemetryTracer, type Tracer } from '../../src/base/tracing.ts';
 
-/** A span and what it began. */
+/** A span and its children. */
 export interface SpanTree {
   readonly name: string;
   readonly traceId: string;
   readonly parentSpanId: string | undefined;
   readonly attributes: Attributes;
-  /** Absent: it has not failed. */
+  /** The failure; absent when the span has not failed. */
   readonly failure?: string;
   readonly children: readonly SpanTree[];
 }
 
-/** An SDK that keeps the spans of this process in memory, registered as a user's would be. */
+/** An SDK that holds the spans of this process in memory, registered like a user's SDK. */
 export class Spans {
   readonly tracer: Tracer;
   readonly #exporter: InMemorySpanExporter;
@@ -39,7 +39,7 @@ export class Spans {
     return new Spans(exporter, await openTelemetryTracer());
   }
 
-  /** What has ended, oldest first: those whose parent is not here, each with its descendants. */
+  /** The ended root spans, oldest first, each with its descendants. */
   roots(): readonly SpanTree[] {
     const all = this.#exporter.getFinishedSpans();
     const known = new Set(all.map((span) => span.spanContext().spanId));

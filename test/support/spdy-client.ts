@@ -6,18 +6,18 @@ import { systemClock } from '../../src/base/clock.ts';
 import { SpdyConnection } from '../../src/streams/spdy/connection.ts';
 import type { SpdyStream } from '../../src/streams/spdy/stream.ts';
 
-/** What to ask of which kubelet API on loopback. */
+/** A request to a kubelet API on loopback. */
 export interface SpdyRequest {
   readonly port: number;
   readonly path: string;
   /** The client's certificate. */
   readonly client: KeyPair;
-  /** Default: exec's and attach's. */
+  /** The protocol. Default: that of exec and attach. */
   readonly protocol?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Asks a kubelet API for SPDY as `kubectl` does, on a connection of its own. */
+/** Upgrades a new connection to a kubelet API to SPDY, as `kubectl` does. */
 export async function spdyClient({
   port,
   path,
@@ -47,7 +47,7 @@ export async function spdyClient({
   return connection;
 }
 
-/** Opens the stream of a type, e.g. `stdin`, with what else its headers say. */
+/** Opens the stream of a type, e.g. `stdin`, with additional headers. */
 export const openStream = (
   connection: SpdyConnection,
   streamtype: string,

@@ -2,14 +2,14 @@
 export interface TarEntry {
   readonly path: string;
   readonly mode?: number;
-  /** A file's content; a folder and a link have none. */
+  /** A file's content; absent for directories and links. */
   readonly content?: Buffer;
   readonly linkTo?: string;
 }
 
 const blockBytes = 512;
 
-/** A ustar archive of the entries, all owned by root and of no age, so that equal entries give equal bytes. */
+/** Makes a ustar archive of the entries, owned by root and with time 0, so that equal entries produce equal bytes. */
 export function tarOf(entries: readonly TarEntry[]): Buffer {
   const blocks = entries.flatMap((entry) => [header(entry), padded(entry.content ?? Buffer.alloc(0))]);
   return Buffer.concat([...blocks, Buffer.alloc(2 * blockBytes)]);

@@ -5,7 +5,7 @@ import type { TerminalIo } from '../../src/provider/powers.ts';
 import { execTerminal } from '../../src/processes/terminal.ts';
 import { SizeQueue } from '../../src/streams/remote-command.ts';
 
-/** Somebody at a terminal: what is typed, what is seen, how large it is. */
+/** TerminalClient simulates a user's terminal: its input, its output and its size. */
 export class TerminalClient {
   readonly stdin = new PassThrough();
   readonly stdout = new PassThrough();
@@ -22,7 +22,7 @@ export class TerminalClient {
     });
   }
 
-  /** Resolves once `text` was seen. @throws after 20 s, with what was seen instead */
+  /** Resolves once `text` appears in the output. @throws after 20 s, with the output */
   sees(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const stop = systemClock.timer(20_000, () => {
@@ -40,7 +40,7 @@ export class TerminalClient {
     });
   }
 
-  /** Runs a program of this machine at the terminal. @returns its exit code */
+  /** Runs a program of this machine in the terminal. @returns its exit code */
   run(argv: readonly string[], env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<number> {
     const plan = {
       argv,

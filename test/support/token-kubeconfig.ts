@@ -1,6 +1,6 @@
 import type { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 
-/** The text of a kubeconfig with a token, as users write one. */
+/** The text of a kubeconfig with a token. */
 export const tokenKubeconfig = ({ url, ca }: Pick<EmbeddedApiServer, 'url' | 'ca'>, token: string): string =>
   JSON.stringify({
     apiVersion: 'v1',

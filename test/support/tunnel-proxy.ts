@@ -2,20 +2,20 @@ import { createServer as createHttpServer, type Server as HttpServer } from 'nod
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What a client asked a proxy for, as `HOST:PORT`, and who it said it is, as `NAME:PASSWORD`. */
+/** A client's request to a proxy: the target as `HOST:PORT`, and the credentials as `NAME:PASSWORD`. */
 export interface AskedTunnel {
   readonly target: string;
   readonly user: string | undefined;
 }
 
 interface TunnelProxySettings {
-  /** Absent: it speaks no TLS. */
+  /** The key pair; absent for a proxy without TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** Absent: whoever asks is let through. */
+  /** The credentials; absent when every request is accepted. */
   readonly user?: string;
 }
 
-/** A proxy of `CONNECT` or of SOCKS 5 (RFC 1928, 1929) on 127.0.0.1. */
+/** A proxy for `CONNECT` or SOCKS 5 (RFC 1928, 1929) on 127.0.0.1. */
 export class TunnelProxy {
   readonly asked: AskedTunnel[] = [];
   readonly #server: Server | HttpServer;
@@ -106,7 +106,7 @@ export class TunnelProxy {
   }
 }
 
-/** Reads so many bytes after the other. */
+/** Reads a number of bytes. */
 const reader =
   (socket: Socket) =>
   async (bytes: number): Promise<Buffer> => {

@@ -7,7 +7,7 @@ type ContainerStatus = NonNullable<Status['containerStatuses']>[number];
 
 export const now = Date.parse('2026-11-21T08:00:10Z');
 
-/** A pod of ten seconds before {@link now}. */
+/** A pod that was created ten seconds before {@link now}. */
 export function pod(name: string, status: Partial<Status> = {}, spec: Partial<Spec> = {}): Pod {
   return {
     metadata: { name, namespace: 'default', creationTimestamp: '2026-11-21T08:00:00Z' },
@@ -16,7 +16,7 @@ export function pod(name: string, status: Partial<Status> = {}, spec: Partial<Sp
   };
 }
 
-/** The status of its container. */
+/** The status of the pod's container. */
 export const main = (state: ContainerStatus['state'], more: Partial<ContainerStatus> = {}): ContainerStatus =>
   ({
     name: 'main',

@@ -19,7 +19,7 @@ import { busyboxImage } from '../images.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { podOf, type PodSetting } from './pods.ts';
 
-/** A container that runs now. */
+/** A running container. */
 export interface RunningContainer {
   readonly id: string;
   readonly uid: string;
@@ -27,15 +27,15 @@ export interface RunningContainer {
   readonly name: string;
 }
 
-/** A machine that pods run on, as one sees it who does not ask the agent. */
+/** A machine that runs pods, observed without the agent. */
 export interface Bed {
-  /** Whether containers have a root of their own. */
+  /** Whether containers have their own root file system. */
   readonly isolated: boolean;
-  /** What `podtender run` is told to run pods here. */
+  /** The flags of `podtender run` for this machine. */
   readonly args: readonly string[];
-  /** More variables of the agent. */
+  /** Additional environment variables of the agent. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where pods are not shell scripts: which kinds there are, what they are made of, and how often one has run. Their images do not change. */
+  /** For pods that are not shell scripts: their kinds, their specs, and how often one has run. Their images do not change. */
   readonly pods?: {
     readonly kinds: readonly string[];
     readonly podOf: (name: string, kind: string, setting: PodSetting) => Pod;
@@ -43,25 +43,25 @@ export interface Bed {
   };
   readonly containerd?: Containerd;
   running(): Promise<readonly RunningContainer[]>;
-  /** Pods that have more than one sandbox that is up. */
+  /** The pods with more than one running sandbox. */
   doubledSandboxes(): Promise<readonly string[]>;
   /** Everything on the machine that belongs to pods other than these. */
   left(uids: ReadonlySet<string>): Promise<readonly string[]>;
   /**
-   * What the runtime itself forgot: containerd keeps the shim, though nothing runs in it, of a sandbox whose making was cancelled
-   * (containerd#6860, #8931, #9309). No CRI call tells of it, so no agent can remove it.
+   * What the runtime itself leaked: containerd keeps the empty shim of a sandbox whose creation was cancelled (containerd#6860, #8931,
+   * #9309). No CRI call reports it, so no agent can remove it.
    */
   forgotten(): readonly string[];
   stop(): Promise<void>;
 }
 
 export interface BedOptions {
-  /** Everything of the churn is in here. */
+  /** The directory of the churn. */
   readonly dir: string;
   readonly mark: string;
 }
 
-/** The names in a directory; none where there is no such directory. */
+/** The names in a directory; none when it does not exist. */
 const namesIn = (dir: string): readonly string[] => (existsSync(dir) ? readdirSync(dir) : []);
 
 const mountPoints = (): readonly string[] =>
@@ -69,7 +69,7 @@ const mountPoints = (): readonly string[] =>
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '');
 
-/** Directories and mounts of pods below the agent's own directory, as the kubelet lays it out. */
+/** The directories and mounts of pods below the agent's directory, in the kubelet's layout. */
 function leftInRoot(dir: string, uids: ReadonlySet<string>): readonly string[] {
   const pods = join(dir, 'data/agent/pods');
   const uidOf = (path: string): string => path.slice(pods.length + 1).split('/')[0] ?? '';
@@ -88,7 +88,7 @@ const leftLogs = (podLogs: string, uids: ReadonlySet<string>): readonly string[]
     .filter((name) => !uids.has(name.slice(name.lastIndexOf('_') + 1)))
     .map((name) => `log directory ${podLogs}/${name}`);
 
-/** Pods as local processes: what runs is seen in /proc. */
+/** Pods as local processes, observed in /proc. */
 export function processBed({ dir, mark }: BedOptions): Bed {
   const containers = (): readonly RunningContainer[] =>
     [...processesOf(mark).keys()].flatMap((pid) => containerOf(pid));
@@ -139,7 +139,7 @@ function textOf(path: string): string {
   }
 }
 
-/** Pods in a containerd of their own. @param binaries folder of another containerd than the machine's */
+/** Pods in a separate containerd. @param binaries the directory of another containerd than the machine's */
 export async function criBed({ dir, mark }: BedOptions, binaries?: string): Promise<Bed> {
   const images = [busyboxImage('localhost/busybox:1'), busyboxImage('localhost/busybox:2')];
   const netns = new Set(namesIn('/run/netns'));
@@ -194,7 +194,7 @@ export async function criBed({ dir, mark }: BedOptions, binaries?: string): Prom
   };
 }
 
-/** Network namespaces that no process is in, other than these; those with processes belong to other beds of this machine. */
+/** The network namespaces without a process, other than these; those with processes belong to other beds of this machine. */
 function emptyNetworks(known: ReadonlySet<string>): readonly string[] {
   const found = namesIn('/run/netns').filter((name) => !known.has(name));
   if (found.length === 0) return [];
@@ -250,13 +250,13 @@ async function leftInRuntime(
   ];
 }
 
-/** Whom the network has given addresses to: host-local keeps a file per address, whose first line is the sandbox's id. */
+/** The sandboxes with a network address: host-local writes one file per address, whose first line is the sandbox's ID. */
 const addresses = (dir: string): readonly string[] =>
   globSync('ipam/*/*.*.*.*', { cwd: dir }).map((file) => textOf(join(dir, file)).split(/\s/)[0] ?? '');
 
 const linkDir = '/var/log/containers';
 
-/** Log collectors' links; the pods of a churn carry its mark in their names. */
+/** The links for log collectors; the names of a churn's pods contain its mark. */
 const linksOf = (mark: string): readonly string[] => namesIn(linkDir).filter((name) => name.startsWith(mark));
 
 const leftLinks = (mark: string): readonly string[] =>
@@ -270,7 +270,7 @@ function leftCgroups(cgroup: string, uids: ReadonlySet<string>): readonly string
     .map((path) => `cgroup ${path}`);
 }
 
-/** What each kind of pod is at the double of ECI, by the names of images that it plays. */
+/** The behaviour of each kind of pod at the fake ECI service, by image name. */
 const eciImages: Readonly<Record<string, readonly [main: string, init?: string]>> = {
   plain: ['web'],
   pair: ['web'],
@@ -281,7 +281,7 @@ const eciImages: Readonly<Record<string, readonly [main: string, init?: string]>
   failed: ['exit:3'],
 };
 
-/** Pods as container groups of a double of ECI in this process. */
+/** Pods as container groups of a fake ECI service in this process. */
 export async function eciBed({ dir }: BedOptions): Promise<Bed> {
   const eci = await startFakeEci({ latency: 10 });
   const live = (): readonly FakeGroupView[] =>

@@ -30,17 +30,17 @@ const program = new URL('../../../bin/podtender.mjs', import.meta.url).pathname;
 const nodeName = 'churn';
 
 export interface ChurnOptions {
-  /** Everything is in here; the agent's log is `agent.log`. */
+  /** The directory of all files; the agent's log is `agent.log`. */
   readonly dir: string;
-  /** Begins the names of all pods. */
+  /** The prefix of all pod names. */
   readonly mark: string;
   readonly kills: number;
   readonly seed: number;
-  /** So many pods at most live at one time, besides those that nobody touches. */
+  /** The maximum number of pods at a time, in addition to those that are never touched. */
   readonly maxPods: number;
-  /** Longest life of an agent before it is killed, ms. */
+  /** The longest run of an agent before it is killed, ms. */
   readonly maxLifeMs: number;
-  /** How long an agent that is left in peace may need until everything is as wanted, ms. */
+  /** The time limit for an undisturbed agent to reach the desired state, ms. */
   readonly settleMs: number;
   readonly log: (line: string) => void;
 }
@@ -52,15 +52,15 @@ export interface ChurnReport {
   readonly changed: number;
 }
 
-/** What nobody touches must live through everything. */
+/** The pods that are never touched and must survive everything. */
 const untouched = ['plain', 'pair', 'sidecar', 'volumes'];
 
-/** The uid that the node knows a pod by: a mirror stands for its static pod. */
+/** The pod's UID on the node: for a mirror pod that of its static pod. */
 const nodeUid = (pod: Pod): string => pod.metadata?.annotations?.['kubernetes.io/config.hash'] ?? uidOf(pod);
 
 /**
- * An agent that is killed with SIGKILL at random moments while users create, change and delete pods; then it is left in peace, and
- * everything must be as wanted: nothing lost, doubled or left behind, no phase gone backwards.
+ * Kills an agent with SIGKILL at random moments while users create, change and delete pods. Then the agent runs undisturbed, and the
+ * desired state must be reached: nothing lost, duplicated or left over, and no phase gone backwards.
  */
 export class Churn {
   readonly #bed: Bed;
@@ -76,7 +76,7 @@ export class Churn {
   #pods!: Informer<Pod>;
   #agent: ChildProcess | undefined;
   #serial = 0;
-  /** How long the log was when the newest agent began. */
+  /** The length of the log when the current agent started. */
   #logged = 0;
   readonly #untouched: readonly string[];
   #statics: readonly string[] = [];
@@ -92,7 +92,7 @@ export class Churn {
       mkdirSync(join(options.dir, name), { recursive: true });
   }
 
-  /** @throws with everything that is not as it should be, and the seed */
+  /** @throws with everything that is wrong, and the seed */
   async run(): Promise<ChurnReport> {
     const { log, kills } = this.#options;
     try {
@@ -145,7 +145,7 @@ export class Churn {
     void this.#pods.run(this.#stop.signal);
   }
 
-  /** Pods that nobody touches, up and running. */
+  /** Creates the pods that are never touched and waits until they run. */
   async #steady(): Promise<readonly RunningContainer[]> {
     const { mark, settleMs } = this.#options;
     this.#startAgent();
@@ -155,7 +155,7 @@ export class Churn {
     return this.#still(await this.#bed.running());
   }
 
-  /** One life of an agent: acts of users all along, then the kill; now and then some time without an agent. */
+  /** One run of an agent: users act all the time, then it is killed; sometimes there is no agent for a while. */
   async #life(): Promise<void> {
     const { maxLifeMs } = this.#options;
     if (!this.#agent) this.#startAgent();
@@ -170,7 +170,7 @@ export class Churn {
     if (this.#random() < 0.2) await this.#acts(this.#random() * 1000);
   }
 
-  /** Whether the newest agent says that it runs. @throws when it has ended */
+  /** Whether the current agent reports that it runs. @throws when it has ended */
   #isUp(): boolean {
     const { exitCode, signalCode } = this.#agent ?? {};
     if (exitCode ?? signalCode)
@@ -206,7 +206,7 @@ export class Churn {
     else if (!isFull) await this.#create(`${mark}-${this.#serial++}-${kind}`, kind);
   }
 
-  /** Pods of the API server that may be acted upon. */
+  /** The pods in the API server that users may change. */
   #touched(): readonly Pod[] {
     return this.#pods.store
       .list()
@@ -220,7 +220,7 @@ export class Churn {
     this.#report.created++;
   }
 
-  /** Gracefully as the pod says, with a grace of its own, or by force; sometimes the name is taken again at once. */
+  /** Deletes a pod with its own grace period, with another one, or by force; sometimes its name is reused at once. */
   async #delete(pod: Pod): Promise<void> {
     const dice = this.#random();
     const grace = dice < 0.5 ? {} : { gracePeriodSeconds: dice < 0.8 ? 0 : 2 };
@@ -243,7 +243,7 @@ export class Churn {
     await this.#client.patch(podResource, refOf(pod), { type: 'strategic', body }).catch(unlessNotFound);
   }
 
-  /** A manifest comes, changes or goes. */
+  /** Creates, changes or deletes a manifest. */
   #actOnManifests(kind: string): void {
     const { mark, dir } = this.#options;
     const [old] = this.#statics;
@@ -296,7 +296,7 @@ export class Churn {
     this.#report.kills++;
   }
 
-  /** At no time does a container run twice. */
+  /** Checks that no container runs twice. */
   async #expectSingle(): Promise<void> {
     const keys = (await this.#bed.running()).map(({ uid, pod, name }) => `${name} of pod ${pod} (${uid})`);
     for (const key of keys.filter((key, index) => keys.indexOf(key) !== index))
@@ -305,7 +305,7 @@ export class Churn {
       this.#faults.push(`pod ${uid} had two sandboxes after kill ${this.#report.kills}`);
   }
 
-  /** What keeps the node from being as wanted. */
+  /** What is missing for the desired state. */
   #unsettled(): readonly string[] {
     const pods = this.#pods.store.list();
     const names = new Set(pods.map(nameOf));
@@ -328,7 +328,7 @@ export class Churn {
     this.#throwFaults();
   }
 
-  /** Where what runs differs from what the API server says, both ways. */
+  /** The differences between the running containers and the API server, both ways. */
   async #difference(): Promise<readonly string[]> {
     const key = (uid: string, name: string): string => `${name} of pod ${uid}`;
     const runs = (await this.#bed.running()).map(({ uid, name }) => key(uid, name));
@@ -356,7 +356,7 @@ export class Churn {
     return running.filter(({ pod }) => pod.includes('-still-')).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Pods that nobody touched run the very containers that they ran at first, and pods that may run once have run once. */
+  /** Checks that untouched pods still run their first containers, and that pods that may run once have run once. */
   async #expectSame(before: readonly RunningContainer[]): Promise<void> {
     const after = new Set(this.#still(await this.#bed.running()).map(({ id }) => id));
     for (const { id, pod, name } of before)
@@ -375,7 +375,7 @@ export class Churn {
     return (this.#bed.pods?.podOf ?? podOf)(name, kind, this.#setting);
   }
 
-  /** How often a pod that may run once has run, as it says itself. */
+  /** How often a pod that may run once has run, by its own record. */
   #runsOf(uid: string): number {
     const file = join(this.#setting.ledger, uid);
     return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
@@ -384,12 +384,12 @@ export class Churn {
   #expectOnce(pod: Pod): void {
     if (!onceOnly.has(kindOf(pod)) || isMirrorPod(pod)) return;
     const runs = this.#bed.pods ? this.#bed.pods.runsOf(uidOf(pod)) : this.#runsOf(uidOf(pod));
-    // a start that the kill interrupted is told as a failure, and is not made again
+    // a start that the kill interrupted is reported as a failure and is not repeated
     const isFine = pod.status?.phase === 'Succeeded' ? runs === 1 : runs <= 1;
     if (!isFine) this.#faults.push(`pod ${nameOf(pod)}, which may run once, ran ${runs} times`);
   }
 
-  /** Nobody wants anything any more: nothing is left. */
+  /** Deletes everything and checks that nothing is left. */
   async #end(): Promise<void> {
     const { dir, settleMs } = this.#options;
     for (const name of [...this.#statics, `${this.#options.mark}-still-static`])
@@ -408,7 +408,7 @@ export class Churn {
     for (const what of this.#bed.forgotten()) this.#options.log(`the runtime itself forgot an ${what}`);
   }
 
-  /** Waits until `wrong` finds nothing any more. @throws with what it finds at the end of the time */
+  /** Waits until `wrong` finds nothing. @throws on timeout, with its last findings */
   async #until(
     ms: number,
     what: string,
@@ -428,7 +428,7 @@ export class Churn {
     if (all.length > 0) throw new Error(`${all.join('\n  ')}\n(seed ${this.#options.seed})`);
   }
 
-  /** The node as the API server has it. */
+  /** The node in the API server. */
   node(): Promise<Node> {
     return this.#client.get<Node>(nodeResource, { name: nodeName });
   }
@@ -451,7 +451,7 @@ function unlessNotFound(reason: unknown): undefined {
   throw reason;
 }
 
-/** Why a pod is not yet as its kind is to end up; nothing when it is. */
+/** Why a pod has not reached the final state of its kind; `undefined` when it has. */
 function wrongWith(pod: Pod): string | undefined {
   const phase = pod.status?.phase ?? 'Pending';
   if (pod.metadata?.deletionTimestamp !== undefined) return `is still being deleted, ${phase}`;

@@ -9,20 +9,20 @@ interface Told {
   readonly restarts: Map<string, number>;
 }
 
-/** What the API server has told of all pods so far; whatever cannot follow from the state before is a fault. */
+/** The history of all pods in the API server; a change that cannot follow from the previous state is a fault. */
 export class History {
   readonly faults: string[] = [];
   readonly #told = new Map<string, Told>();
-  /** Pods that users wanted gone: only they may vanish. */
+  /** The pods that users deleted: only these may disappear. */
   readonly #unwanted = new Set<string>();
 
-  /** A user asked for the deletion of this pod. */
+  /** Records that a user deleted this pod. */
   unwanted(uid: string): void {
     this.#unwanted.add(uid);
   }
 
   seen(pod: Pod): void {
-    if (isMirrorPod(pod)) return; // made anew whenever its manifest changes
+    if (isMirrorPod(pod)) return; // created again whenever its manifest changes
     const told = this.#of(pod);
     const phase = pod.status?.phase ?? 'Pending';
     if (hasEnded(told.phase) ? phase !== told.phase : order.indexOf(phase) < order.indexOf(told.phase))

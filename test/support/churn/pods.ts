@@ -1,16 +1,19 @@
 import type { Container, Pod } from '../../../src/kube/types.ts';
 
-/** How a pod of the churn is to stand once the agent is left in peace. */
+/** The expected final state of a pod. */
 export type Outcome = 'Ready' | 'Ended' | 'Crashing';
 
-/** What all pods of one churn share. */
+/** The settings that all pods of one churn share. */
 export interface PodSetting {
   readonly nodeName: string;
-  /** In the environment of every container: by it leftover processes are found. */
+  /** A mark in the environment of every container, which identifies leftover processes. */
   readonly mark: string;
-  /** Directory in which pods that may run once only write a line per run under their UID, at the same path inside and outside. */
+  /**
+   * The directory in which pods that may run only once write a line per run under their UID; the same path inside and outside of
+   * containers.
+   */
   readonly ledger: string;
-  /** Whether containers have a root of their own, so that what they see of the host has to be mounted. */
+  /** Whether containers have their own root file system, so that host directories have to be mounted. */
   readonly isolated: boolean;
 }
 
@@ -94,7 +97,7 @@ const kinds: Readonly<Record<string, MakeSpec>> = {
 
 export const kindNames: readonly string[] = Object.keys(kinds);
 
-/** Kinds whose containers must never be started twice, in no life of the agent. */
+/** The kinds whose containers must never be started twice, in any run of the agent. */
 export const onceOnly: ReadonlySet<string> = new Set(['done', 'failed']);
 
 const kindLabel = 'churn/kind';
@@ -125,7 +128,7 @@ export function podOf(name: string, kind: string, setting: PodSetting): Pod {
   };
 }
 
-/** How a pod of this kind is to end up. */
+/** The expected final state of a pod of this kind. */
 export const outcomeOf = (kind: string): Outcome => kinds[kind]?.('true').outcome ?? 'Ready';
 
 interface Spec {

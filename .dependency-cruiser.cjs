@@ -86,7 +86,10 @@ const rows = {
   controller: [...ground, 'pki', 'metrics', 'apimachinery', 'api'],
   envtest: [...ground, 'pki', 'api', 'apiserver'],
   middleware: [...contract, 'api', 'apimachinery'],
-  conformance: [...contract, 'api', 'pods', 'apiserver', 'agent'],
+  conformance: [
+    ...contract,
+    ...['api', 'apimachinery', 'config', 'pleg', 'podworkers', 'prober', 'status', 'pods', 'apiserver', 'agent'],
+  ],
   simulate: [
     ...contract,
     ...['metrics', 'api', 'config', 'podworkers', 'status', 'node', 'pods', 'apiserver', 'providers/memory'],

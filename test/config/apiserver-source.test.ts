@@ -9,7 +9,7 @@ import type { ManifestAnswer } from '../../src/config/manifest-url.ts';
 import type { SourceSnapshot } from '../../src/config/pod-update.ts';
 import { nameOf } from '../../src/kube/names.ts';
 import type { Pod } from '../../src/kube/types.ts';
-import { MemoryFiles, refusal } from '../golden/support/memory-files.ts';
+import { MemoryFiles, refusal } from '../../src/conformance/state-machines/support/memory-files.ts';
 
 const manifest = (name: string): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: i}]}\n`;

@@ -1,28 +1,22 @@
-import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { createGunzip } from 'node:zlib';
-import { type CompareOptions, type Difference, differences } from './compare.ts';
+import { families } from '../../src/conformance/state-machines/families.ts';
+import { podtenderStateMachines } from '../../src/conformance/state-machines/machines.ts';
+import {
+  attempt,
+  caseName,
+  check,
+  type Header,
+  linesOf,
+  type Mismatch,
+  type RecordedCase,
+} from '../../src/conformance/state-machines/recording.ts';
 
-/** Line 1 of a file, whole; the members differ by family. */
-export type Header = Readonly<Record<string, unknown>>;
-
-/** Any further line, whole. */
-export type GoldenCase = Readonly<Record<string, unknown>>;
-
-/** Where a replay parted from the recording. */
-export interface Mismatch {
-  /** The step of a history, from 0. */
-  readonly step?: number;
-  /** What was done: the operation of the step, or the input. */
-  readonly operation?: unknown;
-  readonly differences: readonly Difference[];
-}
+export { check, type Mismatch, type RecordedCase };
 
 /** Replays one case on what the agent runs; `undefined` when everything was as recorded. A throw counts as a mismatch. */
 export type Replay = (
-  line: GoldenCase,
+  line: RecordedCase,
   header: Header,
 ) => Promise<Mismatch | undefined> | Mismatch | undefined;
 
@@ -44,19 +38,8 @@ export interface FamilyResult {
   readonly skipped?: string;
 }
 
-/** The two kinds of recordings; each has its own folder of replays beside this file. */
+/** The two kinds of recordings; `src/conformance` replays the state machines, and a folder beside this file the functions. */
 export type RecordingKind = 'state-machines' | 'functions';
-
-/** A helper for replays: the mismatch of one comparison, or nothing. */
-export function check(
-  expected: unknown,
-  actual: unknown,
-  where: { step?: number; operation?: unknown } = {},
-  options: CompareOptions = {},
-): Mismatch | undefined {
-  const found = differences(expected, actual, options);
-  return found.length === 0 ? undefined : { ...where, differences: found };
-}
 
 /** The recording files in a folder and, one level down, in `state-machines` and `functions`. */
 export async function recordingFiles(dir: string): Promise<string[]> {
@@ -72,14 +55,6 @@ export async function recordingFiles(dir: string): Promise<string[]> {
   return files.sort();
 }
 
-async function* lines(file: string): AsyncGenerator<Record<string, unknown>> {
-  const raw = createReadStream(file);
-  const input = file.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-    if (line.trim() !== '') yield JSON.parse(line) as Record<string, unknown>;
-  }
-}
-
 /** Families that record constants, not behaviour. */
 const dataOnly = new Set(['meta_feature_gates']);
 
@@ -87,7 +62,7 @@ const dataOnly = new Set(['meta_feature_gates']);
 export async function identify(
   file: string,
 ): Promise<{ kind: RecordingKind; family: string; header: Header } | undefined> {
-  for await (const first of lines(file)) {
+  for await (const first of linesOf(file)) {
     const nested = first['header'] as Header | undefined;
     const header = nested ?? first;
     const family = header['family'];
@@ -111,44 +86,29 @@ export async function replayFile(file: string, keep = 5): Promise<FamilyResult |
       passed: 0,
       failed: 0,
       failures: [],
-      skipped: `no replay in test/golden/${kind}/${family}.ts`,
+      skipped: `there is no replay of ${kind}/${family}`,
     };
   let passed = 0;
   const failures: Failure[] = [];
   let failed = 0;
   let first = true;
-  for await (const line of lines(file)) {
+  for await (const line of linesOf(file)) {
     if (first) {
       first = false;
       continue;
     }
-    const mismatch = await attempt(replay, line, header);
+    const mismatch = await attempt(() => replay(line, header));
     if (!mismatch) passed++;
-    else if (++failed <= keep) failures.push({ file, id: idOf(line), mismatch });
+    else if (++failed <= keep) failures.push({ file, id: caseName(line), mismatch });
   }
   return { kind, family, passed, failed, failures };
 }
 
-async function attempt(replay: Replay, line: GoldenCase, header: Header): Promise<Mismatch | undefined> {
-  try {
-    return await replay(line, header);
-  } catch (reason) {
-    const text = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
-    return { differences: [{ path: '(thrown)', expected: 'no error', actual: text }] };
-  }
-}
-
-function idOf(line: GoldenCase): string {
-  const seed = line['seed'];
-  const name = line['name'] ?? line['case'];
-  return (
-    [typeof seed === 'number' && seed >= 0 ? `seed ${seed}` : '', typeof name === 'string' ? name : '']
-      .filter(Boolean)
-      .join(' ') || '(unnamed)'
-  );
-}
-
 async function load(kind: RecordingKind, family: string): Promise<Replay | undefined> {
+  if (kind === 'state-machines') {
+    const replay = (await families[family]?.load())?.replay;
+    return replay && ((line, header) => replay(line, header, podtenderStateMachines));
+  }
   const names = await readdir(join(import.meta.dirname, kind)).catch((): string[] => []);
   if (!names.includes(`${family}.ts`)) return undefined;
   const module = (await import(`./${kind}/${family}.ts`)) as { replay: Replay };

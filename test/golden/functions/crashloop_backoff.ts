@@ -2,7 +2,7 @@ import { Backoff } from '../../../src/base/backoff.ts';
 import { backoffKey, crashBackoff } from '../../../src/containers/container/backoff.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
-import { podStatusFrom } from '../support/runtime-status.ts';
+import { podStatusFrom } from '../../../src/conformance/state-machines/support/runtime-status.ts';
 
 interface Input {
   readonly container: string;

@@ -1,7 +1,7 @@
 import { computePodActions } from '../../../src/containers/kuberuntime/actions/actions.ts';
 import type { Pod, ResourceRequirements } from '../../../src/kube/types.ts';
 import { check, type Replay } from '../harness.ts';
-import { podStatusFrom } from '../support/runtime-status.ts';
+import { podStatusFrom } from '../../../src/conformance/state-machines/support/runtime-status.ts';
 import type { ActionInputs } from '../../../src/containers/kuberuntime/actions/pod-actions.ts';
 
 interface Input {

@@ -4,9 +4,12 @@ import { hostIpsOf } from '../../../src/status/addresses.ts';
 import type { StartFailure } from '../../../src/status/container-statuses.ts';
 import { generateApiPodStatus } from '../../../src/status/generate.ts';
 import type { PodCgroupConfig } from '../../../src/status/pod-resources.ts';
-import { apiOptionalKeys } from '../compare.ts';
-import { check, type GoldenCase, type Replay } from '../harness.ts';
-import { type RecordedPodStatus, runtimeStatusOf } from '../support/pod-view.ts';
+import { apiOptionalKeys } from '../../../src/conformance/state-machines/compare.ts';
+import { check, type RecordedCase, type Replay } from '../harness.ts';
+import {
+  type RecordedPodStatus,
+  runtimeStatusOf,
+} from '../../../src/conformance/state-machines/support/pod-view.ts';
 
 interface CgroupPart {
   readonly CPUShares?: number | null;
@@ -65,7 +68,7 @@ export const replay: Replay = (line) => {
  * In Go a container may have requests that are an empty map, which is not nil and is filled with what the runtime applied. JSON
  * writes both alike, so where a container asks for nothing, the requests of its status are compared only if the recording has none.
  */
-function emptyMaps(line: GoldenCase): (path: string) => boolean {
+function emptyMaps(line: RecordedCase): (path: string) => boolean {
   const { pod } = line['in'] as Input;
   const asks = new Map(pod.spec?.containers.map((c) => [c.name, c.resources?.requests !== undefined]));
   const statuses = (line['out'] as PodStatus).containerStatuses ?? [];

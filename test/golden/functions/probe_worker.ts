@@ -6,7 +6,11 @@ import { type ProbeAnswer, Prober } from '../../../src/prober/prober.ts';
 import { ProbeResults } from '../../../src/prober/results.ts';
 import type { ProbeType } from '../../../src/prober/update-pod-status.ts';
 import { check, type Replay } from '../harness.ts';
-import { allHandlers, collectEvents, spelled } from '../support/probes.ts';
+import {
+  allHandlers,
+  collectEvents,
+  spelled,
+} from '../../../src/conformance/state-machines/support/probes.ts';
 
 interface TickStatus {
   readonly containerID?: string;

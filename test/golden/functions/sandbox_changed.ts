@@ -1,6 +1,6 @@
 import { podSandboxChanged } from '../../../src/provider/sandbox-changed.ts';
 import { check, type Replay } from '../harness.ts';
-import { podStatusFrom } from '../support/runtime-status.ts';
+import { podStatusFrom } from '../../../src/conformance/state-machines/support/runtime-status.ts';
 
 export const replay: Replay = ({ in: given, out }) => {
   const input = given as { hostNetwork: boolean; sandboxStatuses: unknown };

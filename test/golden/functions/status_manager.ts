@@ -8,7 +8,7 @@ import { mergePodStatus } from '../../../src/status/merge.ts';
 import { normalizeStatus } from '../../../src/status/normalize.ts';
 import { StatusManager } from '../../../src/status/status-manager.ts';
 import { illegalTransition } from '../../../src/status/transitions.ts';
-import { apiOptionalKeys } from '../compare.ts';
+import { apiOptionalKeys } from '../../../src/conformance/state-machines/compare.ts';
 import { check, type Replay } from '../harness.ts';
 
 /** "Now" as the recording shows it. */

@@ -1,8 +1,11 @@
 import type { Container, ContainerStatus, Pod } from '../../../src/kube/types.ts';
 import { containerStatuses, type StartFailure } from '../../../src/status/container-statuses.ts';
-import { apiOptionalKeys } from '../compare.ts';
+import { apiOptionalKeys } from '../../../src/conformance/state-machines/compare.ts';
 import { check, type Replay } from '../harness.ts';
-import { type RecordedPodStatus, runtimeStatusOf } from '../support/pod-view.ts';
+import {
+  type RecordedPodStatus,
+  runtimeStatusOf,
+} from '../../../src/conformance/state-machines/support/pod-view.ts';
 
 interface Input {
   readonly pod: Pod;

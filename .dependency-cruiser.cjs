@@ -88,7 +88,18 @@ const rows = {
   middleware: [...contract, 'api', 'apimachinery'],
   conformance: [
     ...contract,
-    ...['api', 'apimachinery', 'config', 'pleg', 'podworkers', 'prober', 'status', 'pods', 'apiserver', 'agent'],
+    ...[
+      'api',
+      'apimachinery',
+      'config',
+      'pleg',
+      'podworkers',
+      'prober',
+      'status',
+      'pods',
+      'apiserver',
+      'agent',
+    ],
   ],
   simulate: [
     ...contract,

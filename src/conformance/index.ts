@@ -29,3 +29,20 @@ export {
   type ReplayReport,
 } from './state-machines/replay.ts';
 export type { FamilyProtocol, HistoryStart, VectorCall } from './state-machines/session.ts';
+export {
+  conformance,
+  providerClauses,
+  runClause,
+  runProviderClauses,
+  type ClauseOptions,
+  type ClauseResult,
+  type TestRunner,
+} from './runner.ts';
+export {
+  BrokenClause,
+  Trial,
+  type Behaviour,
+  type Clause,
+  type MakeWorld,
+  type ProviderWorld,
+} from './subject.ts';

@@ -1,0 +1,88 @@
+import { messageOf } from '../base/errors.ts';
+import { faults } from './clauses/faults.ts';
+import { init } from './clauses/init.ts';
+import { lifecycle } from './clauses/lifecycle.ts';
+import { restarts } from './clauses/restarts.ts';
+import { status } from './clauses/status.ts';
+import { termination } from './clauses/termination.ts';
+import { type Clause, type MakeWorld, Trial } from './subject.ts';
+
+/** The clauses for providers, by area. */
+export const providerClauses: readonly Clause[] = [
+  ...lifecycle,
+  ...termination,
+  ...restarts,
+  ...status,
+  ...init,
+  ...faults,
+];
+
+/** How one clause went. */
+export interface ClauseResult extends Pick<Clause, 'name' | 'area' | 'rule' | 'law'> {
+  readonly outcome: 'passed' | 'failed' | 'not applicable';
+  /** What was seen, of one that failed; what the provider lacks, of one that does not apply. */
+  readonly detail?: string;
+}
+
+/** Which clauses are run. */
+export interface ClauseOptions {
+  /** Only clauses whose name, area or rule contains this text. */
+  readonly focus?: string;
+  readonly onResult?: (result: ClauseResult) => void;
+}
+
+const selected = ({ name, area, rule }: Clause, focus: string): boolean =>
+  [name, area, rule].some((text) => text.toLowerCase().includes(focus.toLowerCase()));
+
+/** Runs one clause in a world of its own. */
+export async function runClause(clause: Clause, make: MakeWorld): Promise<ClauseResult> {
+  const { name, area, rule, law } = clause;
+  const world = await make();
+  try {
+    const lacks = clause.needs?.(world);
+    if (lacks !== undefined) return { name, area, rule, law, outcome: 'not applicable', detail: lacks };
+    await clause.check(new Trial(world));
+    return { name, area, rule, law, outcome: 'passed' };
+  } catch (reason) {
+    return { name, area, rule, law, outcome: 'failed', detail: messageOf(reason) };
+  } finally {
+    await world.close?.();
+  }
+}
+
+/** Runs the clauses on a provider, one after another, each in a fresh world. */
+export async function runProviderClauses(
+  make: MakeWorld,
+  { focus = '', onResult }: ClauseOptions = {},
+): Promise<readonly ClauseResult[]> {
+  const results: ClauseResult[] = [];
+  for (const clause of providerClauses.filter((one) => selected(one, focus))) {
+    const result = await runClause(clause, make);
+    onResult?.(result);
+    results.push(result);
+  }
+  return results;
+}
+
+/** The functions of a test runner; those of node:test, vitest and mocha fit. */
+export interface TestRunner {
+  readonly describe: (name: string, body: () => void) => unknown;
+  readonly it: (name: string, body: () => Promise<void>) => unknown;
+}
+
+/**
+ * Registers the clauses with a test runner: an area is a `describe`, a clause an `it`. A clause that does not apply passes.
+ *
+ * @example
+ * conformance(() => ({ provider: new MyProvider() }), { describe, it });
+ */
+export function conformance(make: MakeWorld, { describe, it }: TestRunner): void {
+  for (const area of new Set(providerClauses.map((clause) => clause.area)))
+    describe(area, () => {
+      for (const clause of providerClauses.filter((one) => one.area === area))
+        it(`${clause.name}: ${clause.law} (${clause.rule})`, async () => {
+          const { outcome, detail = '' } = await runClause(clause, make);
+          if (outcome === 'failed') throw new Error(`${clause.name} (${clause.rule}): ${detail}`);
+        });
+    });
+}

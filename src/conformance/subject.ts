@@ -1,0 +1,251 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import { settle } from '../base/fake-clock.ts';
+import { uidOf } from '../kube/names.ts';
+import type { Pod, PodSpec } from '../kube/types.ts';
+import type { PodProvider, PodSyncResult } from '../provider/provider.ts';
+import {
+  emptyPodStatus,
+  type RuntimeContainerStatus,
+  type RuntimePod,
+  type RuntimePodStatus,
+} from '../provider/runtime-pod.ts';
+
+/** What a container of a clause is to do. All spans in ms. */
+export interface Behaviour {
+  /** From its start to its end; absent: it runs until it is stopped. */
+  readonly runMs?: number;
+  /** With which it ends by itself. Default: 0. */
+  readonly exitCode?: number;
+  /** From the stop signal to its end. Default: 0. */
+  readonly stopDelayMs?: number;
+  /** With which it ends when it is stopped. Default: 0. */
+  readonly stopExitCode?: number;
+  /** From its creation to its start, for providers whose time is simulated. Default: 0. */
+  readonly startDelayMs?: number;
+}
+
+/** A provider in a world of its own, made anew for each clause. */
+export interface ProviderWorld {
+  readonly provider: PodProvider;
+  /** The clock of the provider: a fake one is moved by the suite. Default: real time, for which the suite waits. */
+  readonly clock?: Clock & { advance?(ms: number): Promise<void> };
+  /**
+   * Makes a container of `pod` behave as a clause needs it. Default: a shell command, and the annotations of podtender's memory provider.
+   */
+  readonly behave?: (pod: Pod, container: string, behaviour: Behaviour) => Pod;
+  /** Makes the next call of a kind fail at the backend; absent: the clauses about faults do not apply. */
+  readonly failNext?: (call: 'listPods' | 'getPodStatus' | 'killPod' | 'syncPod', reason: Error) => void;
+  /** Ends the provider and makes another over the same backend, as a restart of the agent does; absent: clauses about that do not apply. */
+  readonly restart?: () => Promise<PodProvider>;
+  readonly close?: () => Promise<void> | void;
+}
+
+/** Makes a world; called once for each clause. */
+export type MakeWorld = () => ProviderWorld | Promise<ProviderWorld>;
+
+/** A law that providers keep. */
+export interface Clause {
+  /** What the clause is called, as in `kill-waits`. */
+  readonly name: string;
+  readonly area: string;
+  /** The rule of docs/pod-lifecycle.md behind it. */
+  readonly rule: string;
+  /** The law in one sentence. */
+  readonly law: string;
+  /** What the provider lacks for the clause to apply; absent: it applies to all. */
+  readonly needs?: (world: ProviderWorld) => string | undefined;
+  readonly check: (trial: Trial) => Promise<void>;
+}
+
+/** A clause was broken; the message says what was seen. */
+export class BrokenClause extends Error {
+  override readonly name = 'BrokenClause';
+}
+
+/** @throws {BrokenClause} with what was seen */
+export function expect(holds: boolean, seen: () => string): asserts holds {
+  if (!holds) throw new BrokenClause(seen());
+}
+
+const annotation = 'podtender.io/memory.';
+
+const text = (container: RuntimeContainerStatus): string =>
+  `${container.name}=${container.state}${container.state === 'exited' ? `(${container.exitCode})` : ''}`;
+
+/** Container states as a report shows them. */
+export const shown = ({ containerStatuses }: Pick<RuntimePodStatus, 'containerStatuses'>): string =>
+  containerStatuses.length === 0 ? 'no containers' : containerStatuses.map(text).join(', ');
+
+/** What a clause works with: a world, and short words for what an agent does with a provider. */
+export class Trial {
+  readonly world: ProviderWorld;
+  readonly #clock: Clock & { advance?(ms: number): Promise<void> };
+  #provider: PodProvider;
+  #serial = 0;
+
+  constructor(world: ProviderWorld) {
+    this.world = world;
+    this.#provider = world.provider;
+    this.#clock = world.clock ?? systemClock;
+  }
+
+  get provider(): PodProvider {
+    return this.#provider;
+  }
+
+  /** Whether the suite moves the clock itself. */
+  get isFakeTime(): boolean {
+    return this.#clock.advance !== undefined;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** A pod with a container `main`. */
+  pod(spec: Partial<PodSpec> = {}, name = 'web'): Pod {
+    const serial = String(++this.#serial).padStart(12, '0');
+    return {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace: 'default', uid: `00000000-0000-4000-8000-${serial}` },
+      spec: { restartPolicy: 'Always', containers: [{ name: 'main', image: 'busybox' }], ...spec },
+    };
+  }
+
+  /** The pod with a container that behaves so. */
+  behaving(pod: Pod, behaviour: Behaviour, container = 'main'): Pod {
+    return (this.world.behave ?? defaultBehave)(pod, container, behaviour);
+  }
+
+  async sync(pod: Pod): Promise<PodSyncResult> {
+    return this.#provider.syncPod(
+      { pod, observed: await this.#observed(pod), pullSecrets: [], restartAllContainers: false },
+      new AbortController().signal,
+    );
+  }
+
+  /** As the agent's cache has it: a pod that the listing does not show has an empty status (R232). */
+  async #observed(pod: Pod): Promise<RuntimePodStatus> {
+    const { name = '', namespace = '' } = pod.metadata ?? {};
+    return (await this.listed(pod)) ? this.status(pod) : emptyPodStatus({ uid: uidOf(pod), name, namespace });
+  }
+
+  status(pod: Pod): Promise<RuntimePodStatus> {
+    const { name = '', namespace = '' } = pod.metadata ?? {};
+    return this.#provider.getPodStatus({ uid: uidOf(pod), name, namespace });
+  }
+
+  /** The newest instance of a container. */
+  async newest(pod: Pod, container = 'main'): Promise<RuntimeContainerStatus | undefined> {
+    const all = (await this.status(pod)).containerStatuses.filter(({ name }) => name === container);
+    return all.toSorted((a, b) => b.restartCount - a.restartCount)[0];
+  }
+
+  async listed(pod: Pod): Promise<RuntimePod | undefined> {
+    return (await this.#provider.listPods()).find(({ uid }) => uid === uidOf(pod));
+  }
+
+  /** Kills the pod as the agent does, and lets the time pass that this takes. */
+  async kill(pod: Pod, graceSeconds?: number): Promise<void> {
+    await this.during(this.killing(pod, graceSeconds));
+  }
+
+  /** Begins to kill the pod. */
+  async killing(pod: Pod, graceSeconds?: number): Promise<void> {
+    const { name = '', namespace = '' } = pod.metadata ?? {};
+    const running = (await this.listed(pod)) ?? {
+      uid: uidOf(pod),
+      name,
+      namespace,
+      containers: [],
+      sandboxes: [],
+    };
+    await this.#provider.killPod(pod, running, graceSeconds, new AbortController().signal);
+  }
+
+  /** Lets time pass until `done` settles. @throws {BrokenClause} after `withinMs` */
+  async during<T>(done: Promise<T>, withinMs = 60_000): Promise<T> {
+    const seen = { settled: false };
+    const end = (): void => {
+      seen.settled = true;
+    };
+    done.then(end, end);
+    const until = this.now() + withinMs;
+    while (!seen.settled && this.now() < until) await this.pass(100);
+    expect(seen.settled, () => `a call did not end within ${withinMs} ms`);
+    return done;
+  }
+
+  /** Lets time pass. */
+  async pass(ms: number): Promise<void> {
+    if (this.#clock.advance) await this.#clock.advance(ms);
+    else await this.#clock.sleep(ms);
+    await settle();
+  }
+
+  /** Lets time pass until `holds` is true. @throws {BrokenClause} after `withinMs` */
+  async until(holds: () => Promise<boolean>, seen: () => Promise<string>, withinMs = 20_000): Promise<void> {
+    const end = this.now() + withinMs;
+    while (!(await holds())) {
+      if (this.now() >= end) throw new BrokenClause(`${await seen()} after ${withinMs} ms`);
+      await this.pass(200);
+    }
+  }
+
+  /** Starts a pod and waits until `main` runs. */
+  async started(pod: Pod): Promise<Pod> {
+    await this.sync(pod);
+    await this.reach(pod, 'running');
+    return pod;
+  }
+
+  /** Waits until a container is in a state. */
+  reach(pod: Pod, state: RuntimeContainerStatus['state'], container = 'main'): Promise<void> {
+    return this.until(
+      async () => (await this.newest(pod, container))?.state === state,
+      async () => `${container} is not ${state}: ${shown(await this.status(pod))}`,
+    );
+  }
+
+  /** Ends the provider and goes on with another over the same backend. */
+  async restart(): Promise<void> {
+    const { restart } = this.world;
+    if (restart) this.#provider = await restart();
+  }
+}
+
+/** A shell that does it, and the annotations by which the memory provider does. */
+function defaultBehave(pod: Pod, container: string, behaviour: Behaviour): Pod {
+  const { runMs, exitCode = 0, stopDelayMs = 0, stopExitCode = 0, startDelayMs = 0 } = behaviour;
+  const stop = `trap 'sleep ${stopDelayMs / 1000}; exit ${stopExitCode}' TERM;`;
+  const script =
+    runMs === undefined
+      ? `${stop} while :; do sleep 0.1; done`
+      : `${stop} sleep ${runMs / 1000}; exit ${exitCode}`;
+  const own = `${annotation}${container}.`;
+  const withCommand = <T extends { readonly name: string }>(list: readonly T[] | undefined): readonly T[] =>
+    (list ?? []).map((one) =>
+      one.name === container ? { ...one, command: ['/bin/sh', '-c', script] } : one,
+    );
+  const { initContainers, containers, ...spec } = pod.spec ?? { containers: [] };
+  return {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      annotations: {
+        ...pod.metadata?.annotations,
+        ...(runMs !== undefined && { [`${own}run-ms`]: String(runMs) }),
+        [`${own}exit-code`]: String(exitCode),
+        [`${own}stop-delay-ms`]: String(stopDelayMs),
+        [`${own}stop-exit-code`]: String(stopExitCode),
+        [`${own}start-delay-ms`]: String(startDelayMs),
+      },
+    },
+    spec: {
+      ...spec,
+      containers: withCommand(containers),
+      ...(initContainers && { initContainers: withCommand(initContainers) }),
+    },
+  };
+}

@@ -90,7 +90,7 @@ function dataDirOf(path: string, { owner, sign }: Claim, clock: DataDirClock): D
     const now = statSync(path, { throwIfNoEntry: false });
     if (!now) return 'was deleted';
     const held = readText(lock);
-    // what runs may have made the directory anew for its logs
+    // running containers may have created the directory again for their logs
     if (now.dev !== dev || now.ino !== ino)
       return held === undefined ? 'was deleted' : 'was replaced by another';
     if (held === undefined) return 'was emptied: its lock is gone';

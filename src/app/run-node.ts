@@ -25,33 +25,33 @@ import {
 /** A provider of either contract: `podtender/provider` or `podtender/vkubelet`. */
 export type NodeProviderLike = PodProvider | AnyProvider;
 
-/** How {@link runNode} puts a node together; the name and the provider are needed. */
+/** Options of {@link runNode}; name and provider are required. */
 export interface RunNodeOptions extends Pick<
   NodeConfig,
   'sources' | 'lostPods' | 'listPeriodMs' | 'periods'
 > {
   readonly nodeName: string;
-  /** The provider, or what makes it of its surroundings. */
+  /** The provider, or a function that creates it from its configuration. */
   readonly provider:
     NodeProviderLike | ((config: ProviderConfig) => NodeProviderLike | Promise<NodeProviderLike>);
-  /** A kubeconfig; absent: `$KUBECONFIG`, `~/.kube/config`, or the credentials of the pod that this runs in. */
+  /** Path of a kubeconfig; absent: `$KUBECONFIG`, `~/.kube/config`, or in-cluster credentials. */
   readonly kubeconfig?: string | undefined;
-  /** Takes the place of `kubeconfig`. */
+  /** Replaces `kubeconfig`. */
   readonly connection?: ApiConnection;
-  /** Takes the place of `kubeconfig` and `connection`. */
+  /** Replaces `kubeconfig` and `connection`. */
   readonly client?: ApiClient;
-  /** `embedded`: an API server in this process; one that runs already is taken as it is. Default: the cluster's. */
+  /** `embedded`: an API server in this process; or one that is already running. Default: the cluster's. */
   readonly server?: 'embedded' | EmbeddedApiServer;
   /** Changes the Node before it is registered: capacity, labels, taints, addresses. */
   // eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- most change the node in place and return nothing
   readonly node?: (node: MutableNode) => Node | void;
-  /** The node's side of the provider: its health and status. Default: `ping` of the provider, where it has one. */
+  /** Health and status of the node. Default: the provider's `ping`, if it has one. */
   readonly nodeProvider?: NodeProvider;
   /** Address of the kubelet API, `host:port`; `''`: none. Default `:10250`, with an embedded server any free port of 127.0.0.1. */
   readonly listen?: string;
   /** Certificate of the kubelet API. Default: self-signed. */
   readonly tls?: TlsOptions;
-  /** Who may call the kubelet API. Default: client certificates and tokens that the API server reviews. */
+  /** Access to the kubelet API. Default: client certificates and tokens that the API server reviews. */
   readonly auth?: NodeAuth;
   /** Address of metrics and health without authentication, `host:port`. Default: none beside the kubelet API. */
   readonly metrics?: string;
@@ -62,16 +62,16 @@ export interface RunNodeOptions extends Pick<
   readonly tracer?: Tracer;
 }
 
-/** A node that runs and is Ready. */
+/** A node that is running and Ready. */
 export interface RunningNode {
   readonly node: VirtualNode;
-  /** Of the kubelet API. */
+  /** Address of the kubelet API. */
   readonly address: { readonly host: string; readonly port: number };
-  /** The embedded API server, where there is one. */
+  /** The embedded API server, if there is one. */
   readonly server: EmbeddedApiServer | undefined;
-  /** Resolves when the node has ended; rejects with what ended it. */
+  /** Resolves when the node has ended; rejects with the error that ended it. */
   readonly done: Promise<void>;
-  /** Ends the node and an API server that was started for it; pods go on. */
+  /** Ends the node, and the API server if it was started for it; pods keep running. */
   stop(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export interface RunningNode {
  * Runs a whole node of one provider: registration, lease, kubelet API with logs, exec and metrics, events. Resolves when the node is Ready.
  *
  * @param signal ends the node
- * @throws {AgentError} what is wrong with the options, or kept the node from becoming Ready
+ * @throws {AgentError} for invalid options, or when the node cannot become Ready
  *
  * @example
  * const node = await runNode({ nodeName: 'rooms', kubeconfig: process.env.KUBECONFIG, provider: new Rooms() }, signal);
@@ -159,7 +159,7 @@ function configure(config: NodeConfig, options: RunNodeOptions, server: Embedded
   if (changed) config.nodeSpec = changed;
 }
 
-/** The health of a provider that has a ping. */
+/** Returns the health of a provider with a ping. */
 function nodeSideOf(provider: NodeProviderLike): NodeProvider | undefined {
   const { ping } = provider as { readonly ping?: unknown };
   if (typeof ping !== 'function') return undefined;

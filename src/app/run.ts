@@ -104,7 +104,7 @@ async function join(parts: RunParts): Promise<Running> {
 async function certificateOf({ ready }: Reach, { context, stop }: RunParts): Promise<void> {
   if (!ready) return;
   context.progress(
-    'asking for a client certificate; unless it is approved by itself: kubectl get csr, kubectl certificate approve NAME',
+    'requesting a client certificate; unless it is approved automatically: kubectl get csr, kubectl certificate approve NAME',
   );
   await ready(stop.signal);
   stop.signal.throwIfAborted();

@@ -49,7 +49,7 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
     .version(around.version, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
-    .showHelpAfterError('(podtender COMMAND --help tells what there is)')
+    .showHelpAfterError('(see podtender COMMAND --help)')
     .exitOverride()
     .addHelpText(
       'after',
@@ -107,29 +107,29 @@ const ofField = (name: 'output', flags: string, about: string): Option =>
 
 function addShared(command: Command, around: Surroundings): Command {
   return command
-    .option('--data-dir <dir>', 'where state is kept', defaultDataDir(around))
+    .option('--data-dir <dir>', 'directory of state', defaultDataDir(around))
     .option('--manifests <path>', 'directory or file of static pods')
     .option('--manifest-url <url>', 'URL of static pods', url)
     .option(
       '--provider <name>',
-      'what runs the containers: process, memory, cri, eci, or a module with a provider (a file such as ./provider.mjs, or a package)',
+      'provider that runs the containers: process, memory, cri, eci, or a module with a provider (a file such as ./provider.mjs, or a package)',
       agentFields.provider.default as string,
     )
     .option('--provider-config <file>', 'settings of the provider (eci: TOML, YAML or JSON)')
     .option('--node-name <name>', "name of the node; default: $NODE_NAME, or this machine's")
     .addOption(
-      ofField('output', '--output <form>', 'what is printed; auto: a table on a terminal, lines elsewhere'),
+      ofField('output', '--output <form>', 'output format; auto: a table on a terminal, lines elsewhere'),
     )
     .addOption(
       new Option(
         '--log-level <level>',
-        `least level of the log; it goes to stderr, that of up to podtender.log in the data directory (default: ${JSON.stringify(agentFields.logLevel.default)})`,
+        `log level; the log goes to stderr, or with up to podtender.log in the data directory (default: ${JSON.stringify(agentFields.logLevel.default)})`,
       ).choices(agentFields.logLevel.values ?? []),
     )
     .addOption(
       new Option(
         '--log-format <form>',
-        `form of the log: words, or a JSON object a line (default: ${JSON.stringify(agentFields.logFormat.default)})`,
+        `log format: text, or one JSON object a line (default: ${JSON.stringify(agentFields.logFormat.default)})`,
       ).choices(agentFields.logFormat.values ?? []),
     )
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
@@ -143,7 +143,7 @@ function addUp(program: Command, around: Surroundings, act: (options: UpOptions)
   addShared(program.command('up'), around)
     .description('Run an API server and a node on this machine: pods are local processes.')
     .option('--port <port>', 'port of the API server on 127.0.0.1; 0: any free one', port, 16443)
-    .option('--leave-running', 'at the end, leave the containers running for the next start', false)
+    .option('--leave-running', 'leave the containers running at the end, for the next start', false)
     .addHelpText(
       'after',
       examples([
@@ -166,10 +166,10 @@ function addUp(program: Command, around: Surroundings, act: (options: UpOptions)
 
 function addRun(program: Command, around: Surroundings, act: (options: RunOptions) => Promise<void>): void {
   addShared(program.command('run'), around)
-    .description('Join a cluster as a node. Containers run on when it ends, as the kubelet leaves them.')
+    .description('Join a cluster as a node. Containers keep running when it ends, as with the kubelet.')
     .option(
       '--kubeconfig <file>',
-      'credentials of the cluster; default: $KUBECONFIG, or those of the pod that this runs in',
+      'kubeconfig of the cluster; default: $KUBECONFIG, or the service account of its own pod',
     )
     .addHelpText(
       'after',
@@ -195,10 +195,10 @@ function addValidate(
   program
     .command('validate')
     .description(
-      'Check pod manifests and KubeletConfiguration files: every fault at once, where it stands and what is allowed.',
+      'Check pod manifests and KubeletConfiguration files: report every fault with its position and what is allowed.',
     )
     .argument('<file...>', 'files or directories to check; - is standard input')
-    .option('--provider <name>', 'refuse what this provider would refuse, too')
+    .option('--provider <name>', 'also report what this provider would reject')
     .helpOption('-h, --help', 'print this help')
     .addHelpText(
       'after',
@@ -224,7 +224,7 @@ function addExplain(
     .description('Print the effective settings and where each came from.')
     .usage('[options] [kubelet flags] [path]')
     .option('--config <file>', 'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1)')
-    .option('--data-dir <dir>', 'where state is kept', defaultDataDir(around))
+    .option('--data-dir <dir>', 'directory of state', defaultDataDir(around))
     .option('--manifests <path>', 'directory or file of static pods')
     .option('--manifest-url <url>', 'URL of static pods', url)
     .option('--node-name <name>', 'name of the node')

@@ -15,7 +15,7 @@ const accepting = (Accept: string) => ({ Accept });
 const view = (as: string): Record<string, string> =>
   accepting(`application/json;as=${as};g=meta.k8s.io;v=v1`);
 
-test('one object that is asked for as a list is written all the same, and then not told', async () => {
+test('an object requested as a list is written all the same, and then refused', async () => {
   const said = {
     status: 406,
     body: {
@@ -32,7 +32,7 @@ test('one object that is asked for as a list is written all the same, and then n
   expect(await call(server, 'DELETE', `${maps}/one`, undefined, '', list)).toMatchObject({ status: 200 });
 });
 
-test('each item of a list of metadata tells its kind; without items there is none', async () => {
+test('each item of a list of metadata has its kind; without items there is none', async () => {
   const list = view('PartialObjectMetadataList');
   await call(server, 'POST', maps, { metadata: { name: 'two', labels: { a: 'b' } } });
   const kind = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' };

@@ -270,7 +270,7 @@ test.for([
   expect(messageOf(answer)).toContain(why);
 });
 
-test('a namespace is active until it is deleted, and an address of a node is told once', async () => {
+test('a namespace is active until it is deleted, and addresses of a node are unique', async () => {
   const type = 'application/merge-patch+json';
   const phase = await call(
     server,

@@ -12,7 +12,7 @@ const configMaps = '/api/v1/namespaces/default/configmaps';
 const ownersOf = ({ body }: { readonly body: unknown }): unknown[] | undefined =>
   (body as Owned).metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1);
 
-test('an object of which nobody owns a field is not watched any longer', async () => {
+test('an object without owned fields is no longer tracked', async () => {
   server = await EmbeddedApiServer.start();
   const made = await call(server, 'POST', configMaps, { metadata: { name: 'x' } });
   expect(ownersOf(made)).toBeUndefined();
@@ -63,7 +63,7 @@ test('items of one key are owned together', async () => {
   );
 });
 
-test('what a door cannot change it takes from nobody', async () => {
+test('a subresource does not take ownership of fields that it cannot change', async () => {
   server = await EmbeddedApiServer.start();
   const made = await call(server, 'POST', podsPath, pod('p', { nodeName: 'n1' }));
   const patch = { spec: { nodeName: 'other' }, status: { reason: 'R' } };

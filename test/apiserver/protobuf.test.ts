@@ -148,7 +148,7 @@ test('metadata alone is a message, a table is not', async () => {
   expect(either).toMatchObject({ status: 200, type: 'application/json' });
 });
 
-test('a kind without a message is told as JSON, or not at all', async () => {
+test('a kind without a protobuf message is sent as JSON, or not at all', async () => {
   const path = '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas';
   expect(await ask('GET', path)).toMatchObject({ status: 406 });
   const answer = await ask('GET', path, { accept: `${protobuf},application/json` });

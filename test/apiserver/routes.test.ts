@@ -40,7 +40,7 @@ function raw(text: string): Promise<string> {
   });
 }
 
-test('a method that nobody knows is refused as any other that a route does not have', async () => {
+test('an unknown method is refused like any other that a route does not have', async () => {
   const answer = await raw(`FOO ${podsPath} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\n\r\n`);
   expect(answer).toMatch(/^HTTP\/1\.1 405 /);
   expect(answer).toContain('"reason":"MethodNotAllowed","details":{},"code":405');
@@ -70,7 +70,7 @@ test('aggregated discovery is tagged by its content alone, and sent once', async
   expect((await call(server, 'GET', '/api', undefined, '', again)).status).toBe(304);
 });
 
-test('options of a deletion that cannot be read are told as they are', async () => {
+test('invalid options of a deletion are reported as they are', async () => {
   const wrong = await call(server, 'DELETE', `${podsPath}/none`, { gracePeriodSeconds: 'x' });
   expect(wrong).toMatchObject({
     status: 400,

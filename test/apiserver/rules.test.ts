@@ -103,7 +103,7 @@ test('kubectl shows what a volume and a claim hold', async () => {
   ]);
 });
 
-test('a token whose signature is not this server’s is told apart from any other text', async () => {
+test('a token with a foreign signature is distinguished from any other text', async () => {
   const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const iss = 'https://kubernetes.default.svc.cluster.local';
   const token = `${encoded({ alg: 'RS256' })}.${encoded({ iss })}.c2ln`;
@@ -178,7 +178,7 @@ test('a PUT that names the life of a lease that is gone is a conflict, and makes
 });
 
 const nodes = '/api/v1/nodes';
-test('what an old kubelet told of a node is warned of, and stays', async () => {
+test('deprecated fields of a node cause a warning, and stay', async () => {
   const made = await call(server, 'POST', nodes, { metadata: { name: 'old' }, spec: { externalID: 'x' } });
   expect([made.status, made.headers.warning]).toEqual([201, expect.stringContaining('spec.externalID')]);
   const changed = await call(server, 'PATCH', `${nodes}/old`, { spec: { externalID: 'y' } }, mergeType);
@@ -324,7 +324,7 @@ test('where a kubelet once took its configuration from is not kept', async () =>
   expect(changed.body['spec']).not.toHaveProperty('configSource');
 });
 
-test('an owner that is there again is left out, and told of', async () => {
+test('a duplicate owner is removed with a warning', async () => {
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
   const other = { ...owner, controller: true };
   const metadata = { name: 'owned', ownerReferences: [owner, owner, other] };

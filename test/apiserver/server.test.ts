@@ -69,7 +69,7 @@ test('objects, versions and the authority outlive a restart', async () => {
   );
 });
 
-test('a second process is refused the data directory, and a file in its place is told', async () => {
+test('a second process cannot use the data directory, and a file in its place is reported', async () => {
   const dataDir = tempDir();
   await start({ dataDir });
   await expect(start({ dataDir })).rejects.toThrow(/in use by another process/);

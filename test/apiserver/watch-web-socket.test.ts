@@ -48,7 +48,7 @@ test.for([{ protocols: [] }, { protocols: ['base64.binary.k8s.io'] }])(
   },
 );
 
-test('a token among the protocols is nobody else’s affair', async () => {
+test('a token among the subprotocols is not repeated', async () => {
   const protocols = ['base64url.bearer.authorization.k8s.io.eA', 'base64.binary.k8s.io'];
   expect(await messages({ query: '&timeoutSeconds=1', protocols })).toMatchObject({ protocol: protocols[1] });
 });
@@ -61,7 +61,7 @@ test('in protobuf a message is one event without its length', async () => {
   expect((all[0] as Buffer).subarray(0, 7).toString('latin1')).toBe('\n\u0005ADDED');
 });
 
-test('what changes while the WebSocket is open is told, and the server that stops closes it', async () => {
+test('changes are sent while the WebSocket is open, and a stopping server closes it', async () => {
   const own = await EmbeddedApiServer.start({ controllers: false });
   const socket = new WebSocket(`wss://127.0.0.1:${own.port}${path}?watch=true&resourceVersion=0`, {
     ca: own.ca,

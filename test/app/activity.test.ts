@@ -66,7 +66,7 @@ const event = (more: Partial<RawEvent>): RawEvent => ({
   ...more,
 });
 
-test('an Event is told in words, with the reason where there are none', () => {
+test('an Event has a message for its reason, or the reason itself', () => {
   expect(activityOf(event({}))).toEqual({
     level: 'info',
     message: 'probe failed',

@@ -69,7 +69,7 @@ test('the log becomes as wordy as is asked for, and never quieter than was set',
   expect(apiOf({}, 'enableDebugFlagsHandler: false\n')).toMatchObject({ disabled: { debugFlags: true } });
 });
 
-test('every flag is told with its value in force; headers, which may be credentials, are not', () => {
+test('every flag is listed with its effective value; headers, which may be credentials, are masked', () => {
   const header = 'staticPodURLHeader: {Authorization: [Bearer secret]}\n';
   const flags = apiOf({ 'max-pods': '7', 'cluster-dns': '1.1.1.1,2.2.2.2' }, header)?.flags?.();
   expect(flags).toMatchObject({

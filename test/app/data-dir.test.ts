@@ -93,7 +93,7 @@ describe('who holds a data directory', () => {
     openDataDir(dir).release();
   });
 
-  test('nobody does where a lock holds no words', () => {
+  test('no process does when the lock is empty', () => {
     writeFileSync(lock(), '');
     openDataDir(dir).release();
   });

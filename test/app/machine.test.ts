@@ -23,7 +23,7 @@ const outcome = (flags: Record<string, string>, traits: { swapOn: boolean; cgrou
   }
 };
 
-test('swap is told, and ends the start only where the settings say so themselves', () => {
+test('swap is logged, and prevents the start only if the setting is explicit', () => {
   const swap = { swapOn: true, cgroupV1: false };
   expect(outcome({}, swap)).toEqual(['failSwapOn']);
   expect(outcome({ 'fail-swap-on': 'false' }, swap)).toEqual([]);

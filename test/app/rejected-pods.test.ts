@@ -3,7 +3,7 @@ import { watchRejected } from '../../src/app/rejected-pods.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import type { Pod, PodStatus } from '../../src/kube/types.ts';
 
-test('static pods that were refused are told, once, and again when they are gone; those with a mirror are not', async () => {
+test('rejected static pods are reported once, and again when they are removed; those with a mirror pod are not', async () => {
   const clock = new FakeClock(0);
   const pods = new Map<Pod, Pod | undefined>();
   const statuses = new Map<string, PodStatus>();

@@ -189,7 +189,7 @@ test('validate names every fault with its line, and the exit code says whether a
   expect(judge(`${head}hairpinMode: none\n`).warnings).toMatchObject([{ path: 'hairpinMode', line: 3 }]);
 });
 
-test('explain tells each setting and where it came from', () => {
+test('explain prints each setting and its origin', () => {
   const file = join(dir, 'k.yaml');
   writeFileSync(file, `${head}maxPods: 50\npodsPerCore: 4\n`);
   const ask = (...rest: readonly string[]): readonly string[] => {

@@ -115,7 +115,7 @@ test.for(volumes)('a volume %j among others: %s', ([volume, reference]) => {
   expect(faultOf({ volumes: others })).toBe(reference && `static pods may not reference ${reference}`);
 });
 
-test('a projected source that nobody knows is told with its volume', () => {
+test('an unknown projected source is reported with its volume', () => {
   expect(faultOf({ volumes: [{ name: 'v', projected: { sources: [{}] } }] })).toBe(
     'unknown source for projected volume "v"',
   );

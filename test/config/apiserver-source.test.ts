@@ -70,7 +70,7 @@ describe('file source', () => {
     expect(watches[2]?.changes.observed).toBe(false);
   });
 
-  test('each bad file is told with its path, and the others go on (R21)', async () => {
+  test('each invalid file is reported with its path, and the others are processed (R21)', async () => {
     const fs = new MemoryFiles();
     fs.write('/m/bad.yaml', 'a: [');
     fs.write('/m/big.yaml', 'x'.repeat(11 * 1024 * 1024));
@@ -222,7 +222,7 @@ describe('HTTP source (R24)', () => {
 });
 
 describe('API source', () => {
-  test('waits for the node, looking each second, then tells the whole store after each event (R17, R18)', async () => {
+  test('waits for the node, polling it, then emits the whole store after each event (R17, R18)', async () => {
     const clock = new FakeClock();
     let synced = false;
     let tell: ((pods: readonly Pod[]) => void) | undefined;

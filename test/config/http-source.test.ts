@@ -39,7 +39,7 @@ describe('fetching', () => {
     server.close();
   });
 
-  test('a failure is told by its cause', async () => {
+  test('a failure is reported with its cause', async () => {
     const server = createServer((_request, response) => {
       response.writeHead(302, { location: '/' }).end();
     });

@@ -42,13 +42,16 @@ test.for([
   ['ELOOP', 'open /m/a: too many levels of symbolic links', 'the link leads back to itself'],
   ['EFBIG', 'the read limit is reached', 'a manifest is at most 10 MiB'],
   ['EIO', 'open /m/a: EIO itself', undefined],
-] as const)('a file that refuses with %s is told in the system’s words', async ([code, message, advice]) => {
-  const { manifests, problems } = setUp({ a: '' }, { readText: refuse(code) });
-  expect(await manifests.list()).toEqual({ pods: [] });
-  expect(problems).toEqual([{ path: '/m/a', code, message, ...(advice && { advice }) }]);
-});
+] as const)(
+  'a file that fails with %s is reported in the system’s words',
+  async ([code, message, advice]) => {
+    const { manifests, problems } = setUp({ a: '' }, { readText: refuse(code) });
+    expect(await manifests.list()).toEqual({ pods: [] });
+    expect(problems).toEqual([{ path: '/m/a', code, message, ...(advice && { advice }) }]);
+  },
+);
 
-test('a refusal without a code, or of no kind at all, is told as it is', async () => {
+test('an error without a known code is reported as it is', async () => {
   for (const [reason, message] of [
     [new Error('broke'), 'open /m/a: broke'],
     [undefined, 'open /m/a: undefined'],
@@ -147,7 +150,7 @@ function setUpCounted(files: Record<string, string>) {
   return { manifests, decoded, problems, broken };
 }
 
-test('what a file held last is not decoded again: its pod is the very one, its fault is told again', async () => {
+test('an unchanged file is not decoded again: its pod is identical, its fault is reported again', async () => {
   const files: Record<string, string> = { a: manifest('a'), b: 'a: [' };
   const { manifests, decoded, problems } = setUpCounted(files);
   const first = await manifests.list();
@@ -174,7 +177,7 @@ test('what is known of files that went is forgotten', async () => {
   expect(decoded).toEqual(['/m/a', '/m/b', '/m/a', '/m/b']);
 });
 
-test('a decoder that fails is told, and asked again at the next look', async () => {
+test('a failing decoder is reported, and retried at the next listing', async () => {
   const { manifests, problems, broken } = setUpCounted({ a: manifest('a') });
   broken.now = true;
   expect(await manifests.list()).toEqual({ pods: [] });

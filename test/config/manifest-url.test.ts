@@ -46,12 +46,12 @@ test.for([
   expect(outcome.pods).toEqual(pods);
 });
 
-test('an error is told in the words of the server, where it has any', async () => {
+test('an error is reported in the server’s words, if it has any', async () => {
   const { fault } = await polling(async () => ({ status: 404, statusText: 'Nope', body: 'x' })).poll();
   expect(fault?.message).toBe('http://h/m: 404 Nope');
 });
 
-test('what is neither a pod nor a list is told with both reasons and the place', async () => {
+test('what is neither a pod nor a list is reported with both reasons and the position', async () => {
   const { fault } = await answering('apiVersion: v1\nkind: Deployment\n').poll();
   expect(fault?.message).toBe(
     "http://h/m: received 'apiVersion: v1\nkind: Deployment\n', but couldn't parse as single " +
@@ -65,7 +65,7 @@ test('a server that does not answer is a fault with advice', async () => {
   expect(fault).toEqual({ message: 'Get "http://h/m": down', advice: 'is the server up?' });
 });
 
-test('a decoder that fails is told, and asked again though the bytes are the same', async () => {
+test('a failing decoder is reported, and retried although the bytes are the same', async () => {
   const failing = { now: true };
   const source = new ManifestUrl(
     async () => ({ status: 200, body: manifest }),

@@ -26,7 +26,7 @@ function setUp(): {
 }
 
 describe('PodConfig', () => {
-  test('updates made before anybody listens are kept for the first listener', () => {
+  test('updates before the first subscription are buffered for the first subscriber', () => {
     const { config, api } = setUp();
     config.addSource('api', api);
     api.next({ source: 'api', pods: [pod('a')] });

@@ -82,7 +82,7 @@ describe('one merge (R4 to R14)', () => {
     expect(merged(...snapshots)).toEqual(expected);
   });
 
-  test('of two pods with one name the first counts, the other is told as a duplicate (R8)', () => {
+  test('of two pods with one name the first counts, the other is reported as a duplicate (R8)', () => {
     const twin = pod('b', { meta: { name: 'a' } });
     const { updates, duplicates, accepted } = mergeSnapshot(
       undefined,

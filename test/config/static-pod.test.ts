@@ -51,7 +51,7 @@ test('a toleration of every NoExecute taint is added once', () => {
   ]);
 });
 
-describe('what cannot be read is told with place and advice', () => {
+describe('unreadable manifests are reported with position and advice', () => {
   test.for<[string, string, Partial<ReturnType<typeof faultOf>>]>([
     [
       'a tab',

@@ -130,7 +130,7 @@ test.for([
   expect(() => read(yaml(...providers))).toThrow(`${failed}${why}`);
 });
 
-test('every fault of annotation keys is told', () => {
+test('every fault of annotation keys is reported', () => {
   const keys = {
     requireServiceAccount: false,
     requiredServiceAccountAnnotationKeys: ['A/b', 'A/b'],
@@ -144,7 +144,7 @@ test('every fault of annotation keys is told', () => {
   );
 });
 
-test('a path that is not there is told', () => {
+test('a missing path is reported', () => {
   expect(() => readCredentialProviders(join(dir, 'none'))).toThrow(
     `unable to access path "${join(dir, 'none')}"`,
   );

@@ -44,7 +44,7 @@ describe('precedence', () => {
     expect(from).toMatchObject({ maxPods: '--max-pods', port: '/c.yaml:4', syncFrequency: 'default' });
   });
 
-  test('what lets somebody in at the server of manifests is not printed', () => {
+  test('credentials for the manifest server are not printed', () => {
     const text =
       'staticPodURL: "http://me:hidden@h/x"\nstaticPodURLHeader: {Authorization: ["Bearer hidden"]}\n';
     const rows = explain(load({ text }));

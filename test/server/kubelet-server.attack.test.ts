@@ -62,7 +62,7 @@ describe('nothing is served without the right', () => {
     }
   });
 
-  test('an authorizer that fails lets nobody in', async () => {
+  test('a failing authorizer denies access', async () => {
     server = await startServer(withSecret(), {
       authorizer: { authorize: () => Promise.reject(new Error(`the password is ${secret}`)) },
     });

@@ -68,7 +68,7 @@ describe('where those without credentials may come in', () => {
     expect((await ask(server, '/pods', { ...none, headers: { authorization } })).status).toBe(status);
   });
 
-  test('a certificate that is no good is not anonymous, unless something else tells who it is', async () => {
+  test('an invalid certificate is not anonymous, unless another credential is valid', async () => {
     const known = webhookAccess({
       tokenReview: () => Promise.resolve({ authenticated: true, user: { username: 'known' } }),
       subjectAccessReview: () => Promise.resolve({ allowed: true }),
@@ -148,7 +148,7 @@ describe('routes', () => {
     expect([answer.status, answer.body]).toEqual([status, body]);
   });
 
-  test('a page that cannot be told as it was asked for says so in JSON', async () => {
+  test('a page in a format that is not supported is refused in JSON', async () => {
     const flags = (): Readonly<Record<string, string>> => ({ a: 'b' });
     server = await startServer(hostWith({ flags }));
     const told = (accept: string): Promise<string> =>
@@ -253,7 +253,7 @@ describe('routes', () => {
     expect([answer.status, answer.body]).toEqual([status, body]);
   });
 
-  test('an upgrade that nobody wants is answered like any request', async () => {
+  test('an upgrade to an unsupported protocol is answered like any request', async () => {
     server = await startServer(hostWith());
     const answer = await ask(server, '/healthz', {
       headers: { connection: 'Upgrade', upgrade: 'websocket' },

@@ -71,7 +71,7 @@ test('an exec is one span from the request to its end, and carries the client’
   expect(stub.requests.at(-1)?.headers['traceparent']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
 });
 
-test('a streamed answer ends its span when it has been sent; a failure is told', async () => {
+test('a streamed response ends its span when it has been sent; a failure is recorded', async () => {
   let early: readonly SpanTree[] | undefined;
   server = await startServer(
     hostWith({

@@ -63,7 +63,7 @@ describe('exec over SPDY', () => {
     expect(JSON.parse(status)).toEqual({ metadata: {}, status: 'Success' });
   });
 
-  test('a failure is told as an internal error', async () => {
+  test('a failure is reported as an internal error', async () => {
     server = await startServer(hostWith({ exec: () => Promise.reject(new Error('no such program')) }));
     const connection = await spdy('/exec/ns/web/c?command=x&output=1');
     const error = await openStream(connection, 'error');
@@ -111,7 +111,7 @@ describe('exec over WebSocket', () => {
     });
   });
 
-  test('a protocol that nobody speaks is refused', async () => {
+  test('an unknown protocol is refused', async () => {
     server = await startServer(hostWith({ exec: echo }));
     const socket = webSocket('/exec/ns/web/c?command=0&output=1', ['v3.channel.k8s.io']);
     const [error] = (await once(socket, 'error')) as [Error];
@@ -191,7 +191,7 @@ describe('port-forward', () => {
     expect([await text(data), await text(error)]).toEqual(['through the tunnel', '']);
   });
 
-  test('what fails is told on the error stream', async () => {
+  test('a failure is reported on the error stream', async () => {
     server = await startServer(hostWith({ portForward: () => Promise.reject(new Error('refused')) }));
     const connection = await spdy('/portForward/ns/web', 'portforward.k8s.io');
     const error = await openStream(connection, 'error', { port: '9', requestid: '1' });

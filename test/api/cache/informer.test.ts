@@ -98,7 +98,7 @@ test('another UID under a name is a deletion and an addition, also across a gap'
   expect(informer.stats.lists).toBe(2);
 });
 
-test('a compacted history is listed again, and what went away meanwhile is told as stale', async () => {
+test('a compacted history is listed again, and objects deleted meanwhile are reported as stale', async () => {
   stub.put('a', '1');
   stub.put('b', '2');
   const informer = start({ streamingList: false });
@@ -149,7 +149,7 @@ test('a torn event is read again in full', async () => {
   expect(informer.stats.lists).toBe(1);
 });
 
-test('a slow handler is told the newest state once, and holds nobody up', async () => {
+test('a slow handler receives the newest state once, and delays no other', async () => {
   const informer = start();
   let open = (): void => undefined;
   const seen: string[] = [];

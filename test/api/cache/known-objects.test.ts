@@ -39,7 +39,7 @@ test.each([
   expect(versionInEvent(`{"type":"BOOKMARK","object":${text}}`)).toBeUndefined();
 });
 
-test('an answer is taken once, and only as the version that it is; those that nobody takes go', () => {
+test('a response is taken once, and only for its version; unused ones are dropped', () => {
   const known = knownObjects(() => undefined);
   const pod = (uid: string, resourceVersion: string): KubeObject => ({ metadata: { uid, resourceVersion } });
   const first = pod('u', '7');
@@ -161,7 +161,7 @@ test.each([
   expect(likeTold('MODIFIED', object)).toBeUndefined();
 });
 
-test('what was noted long ago is at hand no more', () => {
+test('old entries are no longer found', () => {
   const known = knownObjects(() => undefined, { unmanaged: true });
   const rest = restOf(JSON.stringify(told)) ?? '';
   expect(rest).toBe(',"spec":{"nodeName":"ä → 😀"},"status":{"phase":"Running"}}');

@@ -79,7 +79,7 @@ test('what is missing is named', async () => {
   await expect(connectionFromKubeconfig(systemClock, join(dir, 'none'))).rejects.toThrow(/kubeconfig .*none/);
 });
 
-test('a file that is no YAML is told of without its lines', async () => {
+test('an error in invalid YAML does not quote the file', async () => {
   const broken = join(dir, 'broken');
   await writeFile(broken, 'users:\n  - name: x\n    user:\n      token: very-secret\n  - - : {\n');
   const failure = await connectionFromKubeconfig(systemClock, broken).catch((reason: unknown) => reason);

@@ -204,7 +204,7 @@ describe('OpenID Connect', () => {
     ['a provider that is not there', { 'idp-issuer-url': 'https://127.0.0.1:1' }, /cannot be reached/],
     ['no provider', { 'idp-issuer-url': 'nowhere' }, /idp-issuer-url "nowhere" is no URL/],
     ['an issuer without discovery', { 'idp-issuer-url': 'https://127.0.0.1:PORT' }, /answered 404/],
-  ] as const)('%s is told without the token', async ([, more, message]) => {
+  ] as const)('%s is reported without the token', async ([, more, message]) => {
     const issuer = more as { 'idp-issuer-url'?: string };
     const given = { ...more } as Record<string, string>;
     if (issuer['idp-issuer-url']?.endsWith('PORT') === true)

@@ -98,13 +98,13 @@ test('a server that asks to come back later is asked again', async () => {
   expect(calls).toBe(3);
 });
 
-test('a 500 that says nothing of later is told at once', async () => {
+test('a 500 without Retry-After is reported at once', async () => {
   stub.intercept = (_request, response) => stub.status(response, 500, 'InternalError');
   expect((await failure(client.get(podResource, ref))).status).toBe(500);
   expect(stub.requests).toHaveLength(1);
 });
 
-test('a read meets a dead socket once without harm, a write tells', async () => {
+test('a read retries once on a dead socket, a write fails', async () => {
   let cut = 1;
   stub.intercept = (_request, response) => {
     if (cut-- <= 0) return false;
@@ -125,7 +125,7 @@ test('an answer that is not whole JSON is no answer', async () => {
   expect((await failure(client.get(podResource, ref))).code).toBe('unavailable');
 });
 
-test('a call ends at its deadline and when it is aborted, and its socket is given back', async () => {
+test('a call ends at its deadline and when it is aborted, and its socket is released', async () => {
   stub.intercept = () => true;
   expect((await failure(client.get(podResource, ref, { timeoutMs: 20 }))).code).toBe('deadline_exceeded');
   const stop = new AbortController();
@@ -275,7 +275,7 @@ test('a renewed client certificate has every connection made anew; watches break
   await other.close();
 });
 
-test('an answer that nobody wants is not parsed', async () => {
+test('a discarded response is not parsed', async () => {
   stub.intercept = (_request, response) => {
     response.end('this is no JSON');
     return true;

@@ -150,7 +150,7 @@ test.for<readonly [string, Wish, string]>([
   expect(await outcome(wish)).toBe(wanted);
 });
 
-test('a serving certificate is not approved for somebody else', async () => {
+test('a serving certificate is not approved for another user', async () => {
   const wish = { ...serving, hosts: ['n1'], as: 'b', groups: ['system:masters'] };
   expect(await outcome(wish, false)).toBe('');
 });

@@ -275,7 +275,7 @@ test.for([
   expect(await patch('none')).toMatchObject({ status: type === 'apply' ? 400 : 404 });
 });
 
-test('who asks to be someone else without a name is shown what was asked', async () => {
+test('impersonation without a user name is refused with the request’s values', async () => {
   const headers = { 'Impersonate-Extra-A': 'b', 'Impersonate-Group': 'g' };
   expect(await call(server, 'GET', maps, undefined, '', headers)).toMatchObject({
     status: 400,
@@ -324,7 +324,7 @@ test('a namespace keeps what becomes of its dependents, a deletion in so many wo
   });
 });
 
-test('a key that nobody knows is not told to stand twice', async () => {
+test('an unknown key is not reported as a duplicate', async () => {
   const body = '{"metadata":{"name":"w"},"a":{"b":1,"b":2},"a":1}';
   const { warning } = await sent('POST', `${maps}?dryRun=All`, body, 'application/json');
   expect(warning).toBe('299 - "unknown field \\"a\\""');
@@ -366,14 +366,14 @@ test.for([
     { 'Impersonate-Group': 'g' },
     'cannot impersonate resource "serviceaccounts" in API group "" in the namespace "a"',
   ],
-] as const)('who may not be %s (%j) is told so', async ([name, more, why]) => {
+] as const)('impersonating %s (%j) without permission is refused', async ([name, more, why]) => {
   const { cert, key } = server.clientCertificate('mallory');
   const as = { port: server.port, ca: server.ca, admin: { cert, key } } as EmbeddedApiServer;
   const answer = await call(as, 'GET', podsPath, undefined, '', { 'Impersonate-User': name, ...more });
   expect(answer).toMatchObject({ status: 403, body: saying(why) });
 });
 
-test('who asks for a resource without a name is refused without one', async () => {
+test('a request for a resource without a name is refused without one', async () => {
   const { cert, key } = server.clientCertificate('mallory');
   const as = { port: server.port, ca: server.ca, admin: { cert, key } } as EmbeddedApiServer;
   expect(await call(as, 'GET', '/api/v1//default')).toMatchObject({
@@ -435,7 +435,7 @@ test('an apply patch in which a key stands twice', async () => {
   });
 });
 
-test('who writes without a name that can be printed is unknown', async () => {
+test('a writer without a printable name is unknown', async () => {
   const headers = { 'User-Agent': '/x' };
   const made = await call(
     server,

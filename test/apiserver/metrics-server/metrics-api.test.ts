@@ -114,7 +114,7 @@ const resources = [
 ];
 const aggregated = { Accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' };
 
-test('discovery tells of the group, last of all', async () => {
+test('discovery lists the group last', async () => {
   const version = { groupVersion: 'metrics.k8s.io/v1beta1', version: 'v1beta1' };
   const body = { name: 'metrics.k8s.io', versions: [version], preferredVersion: version };
   expect(((await get('/apis')).body['groups'] as unknown[]).at(-1)).toEqual(body);
@@ -133,7 +133,7 @@ test('discovery tells of the group, last of all', async () => {
   expect(kubeletAsked, 'nobody has asked for numbers').toEqual([]);
 });
 
-test('a server that is not told to have it knows nothing of it', async () => {
+test('a server without the option does not serve it', async () => {
   await server.stop();
   await start({});
   const all = await asking('/apis', aggregated);
@@ -239,7 +239,7 @@ test('tables have the columns of metrics-server', async () => {
   });
 });
 
-test('only reading is allowed, and that to those who may', async () => {
+test('only reads are allowed, to authorized users', async () => {
   expect(await call(server, 'DELETE', `${group}/nodes/n1`)).toMatchObject({ status: 405 });
   expect(await call(server, 'POST', `${group}/namespaces/default/pods`, {})).toMatchObject({ status: 405 });
   expect(await get(`${group}/pods?watch=true`)).toMatchObject({ status: 405 });

@@ -46,7 +46,7 @@ function bed(names: readonly string[], stop: AbortSignal = neverStops) {
 
 const half = { cpuNanoCores: 500_000_000, memoryBytes: 10 };
 
-test('the first who asks waits a second for a rate; those who ask meanwhile wait with them', async () => {
+test('the first request waits a second for a rate; concurrent requests wait for the same one', async () => {
   const { clock, asked, reader, use } = bed(['a', 'b']);
   expect([asked, clock.pending], 'nothing goes on while nobody asks').toEqual([[], 0]);
   const both = Promise.all([use('a'), use('b')]);

@@ -155,7 +155,7 @@ async function setAddress(server: EmbeddedApiServer, ip: string): Promise<void> 
   expect(answer).toMatchObject({ status: 200, body: { status } });
 }
 
-test('a pod is reached at its address, by port and scheme, and is told who asked', async () => {
+test('a pod is reached at its address, by port and scheme, with the client’s address', async () => {
   const host = ownAddress();
   const server = await both(() => undefined);
   const backend = createHttpServer((incoming, response) => {
@@ -376,7 +376,7 @@ test.for([
   });
 });
 
-test('what a kubelet refuses is told in the words of the API server', async () => {
+test('a kubelet’s refusal is reported in the words of the API server', async () => {
   let status = 404;
   const server = await both((kubelet) => {
     kubelet.on('request', (_incoming, response) => response.writeHead(status).end('no'));

@@ -203,7 +203,7 @@ test('guests come and stay as they are', async () => {
   );
 });
 
-test('a label that is none is told as often as the API server looks at it', async () => {
+test('an invalid label is reported as often as the API server checks it', async () => {
   await call(server, 'POST', podsPath, pod('labelled'));
   const labels = { metadata: { labels: { 'bad key': 'x' } } };
   const refused = await call(server, 'PATCH', `${podsPath}/labelled`, labels, 'application/merge-patch+json');
@@ -246,7 +246,7 @@ test('who bears any taint is given no more to bear', async () => {
   expect(body).toMatchObject({ spec: { tolerations } });
 });
 
-test('a list that was sent empty is told apart from one that is absent', async () => {
+test('an empty list is distinguished from an absent one', async () => {
   await call(server, 'POST', podsPath, pod('empty'));
   const change = { spec: { hostNetwork: true, imagePullSecrets: [] } };
   const { body } = await call(server, 'PATCH', `${podsPath}/empty`, change, json);

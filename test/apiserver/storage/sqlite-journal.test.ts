@@ -60,7 +60,7 @@ function change(statement: string): void {
 const noise = (length: number): Buffer =>
   Buffer.from(Array.from({ length }, (_unused, i) => (i * 151) % 256));
 
-describe('damage is told with the file', () => {
+describe('damage is reported with the file', () => {
   const kinds: Readonly<Record<string, () => void>> = {
     'cut in the middle': () => {
       truncateSync(database, Math.floor(readFileSync(database).length / 2));

@@ -22,7 +22,7 @@ function bed(heapBytes = 30 * mib): {
   return { clock, use, collections, stop };
 }
 
-test('what a burst left is given back once the process is idle', async () => {
+test('memory of a burst is released once the process is idle', async () => {
   const { clock, use, collections } = bed();
   use.heapBytes = 200 * mib;
   use.cpuMs += 4000;

@@ -65,7 +65,7 @@ describe('lines', () => {
   });
 });
 
-test('a node of a cluster that was there is not told how to reach it', () => {
+test('a node that joined a cluster prints no kubeconfig', () => {
   const notice = { type: 'started', server: 'https://s', node: 'n', joined: true } as const;
   expect(welcomeLines(notice)[0]).toBe('podtender runs node n of the cluster at https://s');
   expect(headerLines(notice)).toEqual(['podtender: node n of the cluster at https://s']);

@@ -137,7 +137,7 @@ test.for<readonly [string, Pod, readonly [number, number]]>([
   expect(row).toMatchObject({ restarts, restartedAt: Date.parse('2026-11-21T08:00:00Z') + second * 1000 });
 });
 
-test('a failure is told in full: what each container says of its last end, and the pod itself', () => {
+test('a failure is shown in full: the last termination of each container, and the pod’s own message', () => {
   const containerStatuses = [
     main(
       { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s restarting\nfailed container' } },

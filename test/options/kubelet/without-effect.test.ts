@@ -28,7 +28,7 @@ const pathsOf = (fields: Readonly<Record<string, Field>>, above = ''): readonly 
     ...(typeof type === 'object' && 'fields' in type ? pathsOf(type.fields, `${above}${name}.`) : []),
   ]);
 
-test('every setting is read by something, or it is told why it changes nothing', () => {
+test('every setting is used, or has a reason why it has no effect', () => {
   const read = words();
   const paths = pathsOf(kubeletFields);
   expect(Object.keys(withoutEffect).filter((path) => !paths.includes(path))).toEqual([]);

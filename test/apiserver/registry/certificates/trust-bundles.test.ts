@@ -21,7 +21,7 @@ const projecting = pod('p', {
   volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { name: 'x', path: 'x.pem' } }] } }],
 });
 
-describe('a server that is told to have cluster trust bundles', () => {
+describe('a server with cluster trust bundles enabled', () => {
   let server: EmbeddedApiServer;
   beforeAll(async () => {
     server = await EmbeddedApiServer.start({ clusterTrustBundles: true });
@@ -92,7 +92,7 @@ describe('a server that is told to have cluster trust bundles', () => {
     });
   });
 
-  test('tells of them, and takes pods that project them', async () => {
+  test('serves them, and accepts pods that project them', async () => {
     const group = await call(server, 'GET', '/apis/certificates.k8s.io');
     expect(group.body).toMatchObject({ versions: [{ version: 'v1' }, { version: 'v1beta1' }] });
     const documents = await call(server, 'GET', '/openapi/v3');

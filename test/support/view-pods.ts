@@ -1,5 +1,6 @@
+import { keyOf } from '../../src/kube/names.ts';
 import type { Pod } from '../../src/kube/types.ts';
-import { withPod, type ViewModel } from '../../src/cli/view/view-model.ts';
+import { podRow, type ViewModel } from '../../src/cli/view/view-model.ts';
 
 type Spec = NonNullable<Pod['spec']>;
 type Status = NonNullable<Pod['status']>;
@@ -28,6 +29,7 @@ export const main = (state: ContainerStatus['state'], more: Partial<ContainerSta
     ...more,
   }) as ContainerStatus;
 
-export const modelOf = (...pods: readonly Pod[]): ViewModel => pods.reduce<ViewModel>(withPod, new Map());
+export const modelOf = (...pods: readonly Pod[]): ViewModel =>
+  new Map(pods.map((one) => [keyOf(one), podRow(one)]));
 
 export const running = main({ running: {} }, { ready: true });

@@ -1,6 +1,6 @@
 import type { Event } from '../../kube/types.ts';
 import { phaseText } from './table.ts';
-import type { PodRow, ViewModel } from './view-model.ts';
+import type { PodRow } from './view-model.ts';
 
 /** A message about the whole run. */
 export type Notice =
@@ -26,28 +26,26 @@ export function jsonNotice(notice: Notice, now: number): string {
   return JSON.stringify({ ...notice, at: new Date(now).toISOString() });
 }
 
-/** Returns the changes between two models, one line each, as text or JSON. Ages and events alone are not changes. */
-export function changeLines(
-  before: ViewModel,
-  after: ViewModel,
+/** One pod before and after a change; an absent row is no pod. */
+export interface RowChange {
+  readonly key: string;
+  readonly before: PodRow | undefined;
+  readonly after: PodRow | undefined;
+}
+
+/** Returns a pod's change as a line of text or JSON; undefined when no fact changed. Ages and events alone are not changes. */
+export function changeLine(
+  { key, before, after }: RowChange,
   now: number,
   json: boolean,
-): readonly string[] {
-  const lines: string[] = [];
-  for (const [key, row] of after) {
-    const old = before.get(key);
-    if (old && sameFacts(old, row)) continue;
-    lines.push(json ? podJson(row, now) : podLine(row, now));
+): string | undefined {
+  if (after) {
+    if (before && sameFacts(before, after)) return undefined;
+    return json ? podJson(after, now) : podLine(after, now);
   }
-  for (const key of before.keys()) {
-    if (after.has(key)) continue;
-    lines.push(
-      json
-        ? JSON.stringify({ type: 'gone', pod: key, at: new Date(now).toISOString() })
-        : `${clockText(now)} ${key}: gone`,
-    );
-  }
-  return lines;
+  if (!before) return undefined;
+  if (json) return JSON.stringify({ type: 'gone', pod: key, at: new Date(now).toISOString() });
+  return `${clockText(now)} ${key}: gone`;
 }
 
 /** Formats a Kubernetes event as a line. */

@@ -1,19 +1,21 @@
 import type { Clock, StopTimer } from '../../base/clock.ts';
+import { keyOf } from '../../kube/names.ts';
 import type { Event } from '../../kube/types.ts';
 import {
-  changeLines,
+  changeLine,
   eventLine,
   headerLines,
   jsonNotice,
   stoppingLine,
   welcomeLines,
   type Notice,
+  type RowChange,
 } from './report.ts';
 import type { PodChange } from '../../app/running.ts';
 import { finalLines, screenLines } from './screen.ts';
 import type { Screen } from './table.ts';
 import { type JobControl, LiveScreen, type Terminal } from './terminal.ts';
-import { withEvent, withoutPod, withPod, withStopping, type ViewModel } from './view-model.ts';
+import { podKeyOf, podRow, type PodRow, rowWithEvent, withStopping } from './view-model.ts';
 
 /** Reporter shows the user what happens; the implementation depends on the output. */
 export interface Reporter {
@@ -37,7 +39,7 @@ export interface ReporterDeps {
 export class LineReporter implements Reporter {
   readonly #deps: ReporterDeps;
   readonly #json: boolean;
-  #model: ViewModel = new Map();
+  readonly #rows = new Map<string, PodRow>();
 
   constructor(deps: ReporterDeps, json: boolean) {
     this.#deps = deps;
@@ -50,9 +52,8 @@ export class LineReporter implements Reporter {
   }
 
   pod(change: PodChange): void {
-    const next = applied(this.#model, change);
-    this.#lines(changeLines(this.#model, next, this.#deps.clock.now(), this.#json));
-    this.#model = next;
+    const line = changeLine(applyChange(this.#rows, change), this.#deps.clock.now(), this.#json);
+    if (line !== undefined) this.#lines([line]);
   }
 
   event(event: Event): void {
@@ -93,7 +94,7 @@ export interface TableDeps {
 export class TableReporter implements Reporter {
   readonly #deps: TableDeps;
   readonly #screen: LiveScreen;
-  #model: ViewModel = new Map();
+  #rows = new Map<string, PodRow>();
   #header: readonly string[] = [];
   #notices: readonly string[] = [];
   #footer = 'Ctrl-C stops all pods and ends.';
@@ -131,18 +132,20 @@ export class TableReporter implements Reporter {
   }
 
   pod(change: PodChange): void {
-    this.#model = applied(this.#model, change);
+    applyChange(this.#rows, change);
     this.#soon();
   }
 
   event(event: Event): void {
-    this.#model = withEvent(this.#model, event);
+    const row = this.#rows.get(podKeyOf(event) ?? '');
+    if (!row) return;
+    this.#rows.set(row.key, rowWithEvent(row, event));
     this.#soon();
   }
 
   progress(stillRunning: readonly string[], forced: boolean): void {
     this.#footer = stoppingLine(stillRunning, forced);
-    this.#model = withStopping(this.#model, stillRunning);
+    this.#rows = withStopping(this.#rows, stillRunning);
     this.#soon();
   }
 
@@ -154,7 +157,7 @@ export class TableReporter implements Reporter {
     this.#deps.terminal.off('resize', this.#redraw);
     for (const off of this.#offs) off();
     this.#screen.leave();
-    const view = { model: this.#model, notices: this.#notices };
+    const view = { model: this.#rows, notices: this.#notices };
     // A failed start has no state to show.
     const lines =
       this.#header.length === 0 ? this.#notices : finalLines(view, this.#deps.clock.now(), this.#size());
@@ -195,7 +198,7 @@ export class TableReporter implements Reporter {
     if (this.#closed || jobs?.isForeground() === false) return;
     const view = {
       header: this.#header,
-      model: this.#model,
+      model: this.#rows,
       notices: this.#notices,
       footer: this.#footer,
     };
@@ -212,8 +215,14 @@ export class TableReporter implements Reporter {
 
 const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
-function applied(model: ViewModel, change: PodChange): ViewModel {
-  return change.type === 'set' ? withPod(model, change.pod) : withoutPod(model, change.key);
+/** Applies a change to the rows in place: a node may have thousands of pods. Returns the pod's row before and after. */
+function applyChange(rows: Map<string, PodRow>, change: PodChange): RowChange {
+  const key = change.type === 'set' ? keyOf(change.pod) : change.key;
+  const before = rows.get(key);
+  const after = change.type === 'set' ? podRow(change.pod, before) : undefined;
+  if (after) rows.set(key, after);
+  else rows.delete(key);
+  return { key, before, after };
 }
 
 function noticeLines(notice: Notice): readonly string[] {

@@ -26,33 +26,25 @@ export interface PodRow {
 /** All rows by pod key. */
 export type ViewModel = ReadonlyMap<string, PodRow>;
 
-/** Returns the model with an updated pod; its last event stays. */
-export function withPod(model: ViewModel, pod: Pod): ViewModel {
-  const key = keyOf(pod);
-  const next = new Map(model);
-  const { lastEvent = '', lastEventAt = 0 } = model.get(key) ?? {};
-  next.set(key, { ...rowOf(pod), lastEvent, lastEventAt });
-  return next;
+/** Returns the row of a pod; the last event stays that of its row before. */
+export function podRow(pod: Pod, before?: PodRow): PodRow {
+  const { lastEvent = '', lastEventAt = 0 } = before ?? {};
+  return { ...rowOf(pod), lastEvent, lastEventAt };
 }
 
-/** Returns the model without a removed pod. */
-export function withoutPod(model: ViewModel, key: string): ViewModel {
-  const next = new Map(model);
-  next.delete(key);
-  return next;
+/** Returns the key of the pod that an event is about; undefined for events of other objects. */
+export function podKeyOf({ involvedObject: { kind, namespace = '', name = '' } }: Event): string | undefined {
+  return kind === 'Pod' ? `${namespace}/${name}` : undefined;
 }
 
-/** Returns the model with an event about one of its pods. */
-export function withEvent(model: ViewModel, event: Event): ViewModel {
-  const { kind, namespace = '', name = '' } = event.involvedObject;
-  const row = kind === 'Pod' ? model.get(`${namespace}/${name}`) : undefined;
-  if (!row) return model;
+/** Returns a pod's row with an event as its last one. */
+export function rowWithEvent(row: PodRow, event: Event): PodRow {
   const lastEvent = `${event.reason ?? ''}: ${oneLine(event.message)}`;
-  return new Map(model).set(row.key, { ...row, lastEvent, lastEventAt: eventTime(event) });
+  return { ...row, lastEvent, lastEventAt: eventTime(event) };
 }
 
 /** Returns the model while pods are being stopped and afterwards: pods that were running show their progress. */
-export function withStopping(model: ViewModel, stillRunning: readonly string[]): ViewModel {
+export function withStopping(model: ViewModel, stillRunning: readonly string[]): Map<string, PodRow> {
   const left = new Set(stillRunning);
   return new Map(
     [...model].map(([key, row]) => {

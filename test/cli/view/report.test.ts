@@ -1,33 +1,39 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/kube/types.ts';
 import {
-  changeLines,
+  changeLine,
   eventLine,
   headerLines,
   jsonNotice,
   stoppingLine,
   welcomeLines,
 } from '../../../src/cli/view/report.ts';
-import { withoutPod, withPod } from '../../../src/cli/view/view-model.ts';
-import { modelOf, now, pod, running } from '../../support/view-pods.ts';
+import { podRow } from '../../../src/cli/view/view-model.ts';
+import { now, pod, running } from '../../support/view-pods.ts';
 
 describe('lines', () => {
-  const before = modelOf(pod('a', { phase: 'Pending' }), pod('b'));
-  const after = withPod(withoutPod(before, 'default/b'), pod('a', { containerStatuses: [running] }));
+  const pending = podRow(pod('a', { phase: 'Pending' }));
+  const runs = podRow(pod('a', { containerStatuses: [running] }), pending);
+  const other = podRow(pod('b'));
+  const changes = [
+    { key: 'default/a', before: pending, after: runs },
+    { key: 'default/b', before: other, after: undefined },
+  ];
 
   test('tell what changed, and nothing when nothing did', () => {
-    expect(changeLines(before, after, now, false)).toEqual([
+    expect(changes.map((change) => changeLine(change, now, false))).toEqual([
       '08:00:10 default/a: Running, ready 1/1, restarts 0',
       '08:00:10 default/b: gone',
     ]);
-    expect(
-      changeLines(after, withPod(after, pod('a', { containerStatuses: [running] })), now, false),
-    ).toEqual([]);
+    const again = podRow(pod('a', { containerStatuses: [running] }), runs);
+    expect(changeLine({ key: 'default/a', before: runs, after: again }, now, false)).toBeUndefined();
+    expect(changeLine({ key: 'default/c', before: undefined, after: undefined }, now, false)).toBeUndefined();
   });
 
   test('are one JSON object each for machines', () => {
     const at = '2026-11-21T08:00:10.000Z';
-    expect(changeLines(before, after, now, true).map((line) => JSON.parse(line) as unknown)).toEqual([
+    const lines = changes.map((change) => JSON.parse(changeLine(change, now, true) ?? '') as unknown);
+    expect(lines).toEqual([
       { type: 'pod', pod: 'default/a', phase: 'Running', detail: '', ready: '1/1', restarts: 0, at },
       { type: 'gone', pod: 'default/b', at },
     ]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/kube/types.ts';
 import { ageText, cut, moodOf, restartsText, summaryLine, tableLines } from '../../../src/cli/view/table.ts';
-import { withEvent, type ViewModel } from '../../../src/cli/view/view-model.ts';
+import { podKeyOf, podRow, rowWithEvent, type ViewModel } from '../../../src/cli/view/view-model.ts';
 import { main, modelOf, now, pod, running } from '../../support/view-pods.ts';
 
 const screen = { columns: 100, rows: 24, colour: false };
@@ -11,10 +11,10 @@ const event = {
   message: 'Container\nstarted',
   lastTimestamp: '2026-11-21T08:00:07Z',
 } as Event;
-const model = withEvent(
-  modelOf(pod('b', { phase: 'Pending' }), pod('a', { containerStatuses: [running] })),
-  event,
-);
+const model: ViewModel = new Map([
+  ...modelOf(pod('b', { phase: 'Pending' })),
+  ['default/a', rowWithEvent(podRow(pod('a', { containerStatuses: [running] })), event)],
+]);
 const longReason = `a reason of many words ${'and more of them '.repeat(8)}up to its end`;
 const failing = (name: string, message = longReason): ReturnType<typeof pod> =>
   pod(name, { containerStatuses: [main({ waiting: { reason: 'CreateContainerConfigError', message } })] });
@@ -86,9 +86,10 @@ test('has colours only where they are wanted', () => {
   expect(lines[2]?.startsWith('\u001b[33m')).toBe(true);
 });
 
-test('an event of another object or an unknown pod changes nothing', () => {
+test('an event of another object belongs to no pod', () => {
   const other = { ...event, involvedObject: { kind: 'Node', name: 'n' } } as Event;
-  expect(withEvent(model, other)).toBe(model);
+  expect(podKeyOf(event)).toBe('default/a');
+  expect(podKeyOf(other)).toBeUndefined();
 });
 
 test.for<readonly [ViewModel, string]>([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Event, Pod } from '../../../src/kube/types.ts';
 import { phaseText } from '../../../src/cli/view/table.ts';
-import { withEvent, withStopping } from '../../../src/cli/view/view-model.ts';
+import { podRow, rowWithEvent, withStopping } from '../../../src/cli/view/view-model.ts';
 import { main, modelOf, pod, running } from '../../support/view-pods.ts';
 
 const inits = { initContainers: [{ name: 'one' }, { name: 'two' }] };
@@ -162,7 +162,7 @@ test('the time of the last event is its newest', () => {
     firstTimestamp: '2026-11-21T08:00:01Z',
     lastTimestamp: '2026-11-21T08:00:05Z',
   } as Event;
-  const row = withEvent(modelOf(pod('p')), event).get('default/p');
+  const row = rowWithEvent(podRow(pod('p')), event);
   expect(row).toMatchObject({ lastEvent: 'Pulled: x', lastEventAt: Date.parse('2026-11-21T08:00:05Z') });
 });
 

@@ -52,6 +52,11 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     ]);
     return run(options, { ...deps, start, sharesTerminal: process.stderr.isTTY });
   },
+  async newProvider(options) {
+    const { newProviderProject } = await import('../app/new-provider.ts');
+    for (const file of await newProviderProject(options)) process.stdout.write(`${file}\n`);
+    return exitCodes.ok;
+  },
   async virtualKubelet(options) {
     const [{ virtualKubelet }, { startVirtualKubelet: start }] = await Promise.all([
       import('./virtual-kubelet.ts'),

@@ -6,6 +6,7 @@ import { agentFields } from '../options/agent/fields.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
+import type { NewProviderOptions } from '../app/new-provider.ts';
 import type { VirtualKubeletOptions } from '../app/virtual-kubelet.ts';
 
 /** The subcommands; each is loaded on demand, since start-up time counts. They return the exit code. */
@@ -16,6 +17,7 @@ export interface Commands {
   validate(files: readonly string[], provider?: string): Promise<number>;
   explain(options: ExplainOptions): Promise<number>;
   virtualKubelet(options: VirtualKubeletOptions): Promise<number>;
+  newProvider(options: NewProviderOptions): Promise<number>;
 }
 
 /** Command line options of `podtender explain`. */
@@ -66,6 +68,9 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   });
   addExplain(program, around, async (options) => {
     done(await commands.explain(options));
+  });
+  addNewProvider(program, around, async (options) => {
+    done(await commands.newProvider(options));
   });
   addVirtualKubelet(program, around, async (options) => {
     done(await commands.virtualKubelet(options));
@@ -211,6 +216,27 @@ function addValidate(
     )
     .action(async (files: string[], raw: Raw) => {
       await act(files, typeof raw['provider'] === 'string' ? raw['provider'] : undefined);
+    });
+}
+
+function addNewProvider(
+  program: Command,
+  { cwd, version }: Surroundings,
+  act: (options: NewProviderOptions) => Promise<void>,
+): void {
+  program
+    .command('new-provider')
+    .description('Write the TypeScript project of a new provider into a folder of its name.')
+    .argument('<name>', 'name of the provider: lower-case letters, digits and dashes')
+    .addOption(
+      new Option('--contract <contract>', 'pod: podtender/provider; vkubelet: podtender/vkubelet')
+        .choices(['pod', 'vkubelet'])
+        .default('vkubelet'),
+    )
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', examples(['podtender new-provider my-rooms --contract pod']))
+    .action(async (name: string, { contract }: Raw) => {
+      await act({ name, contract: contract === 'pod' ? 'pod' : 'vkubelet', cwd, version });
     });
 }
 

@@ -39,6 +39,7 @@ async function line(...args: readonly string[]) {
     validate: note('validate'),
     explain: note('explain'),
     virtualKubelet: note('virtualKubelet'),
+    newProvider: note('newProvider'),
   };
   const around = {
     env: { PODTENDER_DATA_DIR: '/data' },

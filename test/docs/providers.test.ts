@@ -29,6 +29,7 @@ test('each block of the guide is known here', () => {
 
 test.for(printed.map((wanted, index) => ({ wanted, index })))(
   'block $index of docs/providers.md runs and prints what it says',
+  { timeout: 40_000 },
   ({ wanted, index }) => {
     const dir = mkdtempSync(join(tmpdir(), 'pt-guide-'));
     try {
@@ -43,5 +44,4 @@ test.for(printed.map((wanted, index) => ({ wanted, index })))(
       rmSync(dir, { recursive: true });
     }
   },
-  40_000,
 );

@@ -52,7 +52,7 @@ function filesOf({ name, contract, version }: NewProviderOptions): Readonly<Reco
   return {
     'package.json': packageJson(name, version),
     'tsconfig.json': tsconfig,
-    'src/provider.ts': contract === 'pod' ? podProvider(type, name) : handler(type),
+    'src/provider.ts': filled(contract === 'pod' ? podTemplate : handlerTemplate, type, name),
     'src/main.ts': main(type, name),
     'test/provider.test.ts': testOf(type),
     Dockerfile: dockerfile,
@@ -61,6 +61,9 @@ function filesOf({ name, contract, version }: NewProviderOptions): Readonly<Reco
     '.gitignore': 'node_modules/\ndist/\n',
   };
 }
+
+const filled = (template: string, type: string, name: string): string =>
+  template.replaceAll('__TYPE__', type).replaceAll('__NAME__', name);
 
 const packageJson = (name: string, version: string): string =>
   `${JSON.stringify(
@@ -97,7 +100,8 @@ const tsconfig = `{
 }
 `;
 
-const handler = (type: string): string => `import {
+/** `__TYPE__` stands for the class. */
+const handlerTemplate = `import {
   notFoundError,
   type Pod,
   type PodCapabilities,
@@ -107,7 +111,7 @@ const handler = (type: string): string => `import {
 } from 'podtender/vkubelet';
 
 /** Runs pods as records. Replace the records by calls of your backend, and store its handle by the UID of the pod. */
-export class ${type} implements PodLifecycleHandler, PodNotifier {
+export class __TYPE__ implements PodLifecycleHandler, PodNotifier {
   /** What pods may ask for; what is excluded here is refused by name. */
   readonly capabilities: PodCapabilities = { volumes: ['emptyDir', 'projected'], hostNetwork: false };
   readonly #pods = new Map<string, Pod>();
@@ -178,7 +182,8 @@ function endedStatus(status: PodStatus): PodStatus {
 }
 `;
 
-const podProvider = (type: string, name: string): string => `import type {
+/** `__TYPE__` stands for the class, `__NAME__` for the provider. */
+const podTemplate = `import type {
   PodProvider,
   PodRef,
   PodSyncResult,
@@ -189,9 +194,9 @@ const podProvider = (type: string, name: string): string => `import type {
 } from 'podtender/provider';
 
 /** Runs pods as records. Replace the records by calls of your backend, and store its handle by the UID of the pod. */
-export class ${type} implements PodProvider {
+export class __TYPE__ implements PodProvider {
   /** The scheme of container IDs. */
-  readonly name = '${name}';
+  readonly name = '__NAME__';
   readonly #pods = new Map<string, RuntimePodStatus>();
 
   /** Starts what of the pod does not run yet; called again and again. */
@@ -201,7 +206,7 @@ export class ${type} implements PodProvider {
     const startedAt = Date.now();
     const containers = (pod.spec?.containers ?? []).map(
       (container): RuntimeContainerStatus => ({
-        id: \`${name}://\${uid}/\${container.name}\`,
+        id: \`__NAME__://\${uid}/\${container.name}\`,
         name: container.name,
         state: 'running',
         createdAt: startedAt,

@@ -1,4 +1,6 @@
-import { type ChildProcessWithoutNullStreams, execFile } from 'node:child_process';
+import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { type Clock, systemClock } from './clock.ts';
 import { AgentError, messageOf } from './errors.ts';
 import { spawnProgram } from './spawn.ts';
 
@@ -26,15 +28,19 @@ const patienceMs = 10_000;
 /** The length of the retained end of a program's standard error, characters. */
 const maxErrorLength = 500;
 
+/** The length of the retained output of one stream, characters. */
+const maxOutputLength = 1024 * 1024;
+
 /** The programs of this machine, found through `PATH`. */
 export const hostPrograms: Programs = {
-  output: (program, args) =>
-    new Promise((resolve, reject) => {
-      execFile(program, args, { timeout: patienceMs, killSignal: 'SIGKILL' }, (fault, stdout, stderr) => {
-        if (fault) reject(new AgentError('unavailable', `${program}: ${stderr.trim() || messageOf(fault)}`));
-        else resolve(stdout);
-      });
-    }),
+  output: async (program, args) => {
+    const { exitCode, signal, stdout, stderr } = await runProgram(program, args, { timeoutMs: patienceMs });
+    if (exitCode === 0) return stdout;
+    throw new AgentError(
+      'unavailable',
+      `${program}: ${stderr.trim() || `it ended with ${signal ?? String(exitCode)}`}`,
+    );
+  },
   start: (program, args, onLine) => {
     try {
       return started(spawnProgram(program, args, { stdio: 'pipe' }), program, onLine);
@@ -44,6 +50,71 @@ export const hostPrograms: Programs = {
     }
   },
 };
+
+/** What came of a program. */
+export interface ProgramEnd {
+  /** Absent: it was ended by a signal. */
+  readonly exitCode?: number;
+  readonly signal?: NodeJS.Signals;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs a program to its end. At its deadline it is killed with all that it has started, and is waited for no more: one that hangs in the kernel, as
+ * at a file server that does not answer, outlives even that. One that has itself ended counts by its exit code, whoever still holds its streams.
+ *
+ * @throws {AgentError} `unavailable` when it cannot be started
+ */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  { timeoutMs, clock = systemClock }: { readonly timeoutMs: number; readonly clock?: Pick<Clock, 'timer'> },
+): Promise<ProgramEnd> {
+  const child = spawnProgram(program, args, { stdio: 'pipe', detached: true });
+  child.stdin.on('error', () => undefined).end(); // it ended first
+  const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
+  const { promise, resolve, reject } = Promise.withResolvers<Omit<ProgramEnd, 'stdout' | 'stderr'>>();
+  child.once('error', (reason) => {
+    reject(new AgentError('unavailable', messageOf(reason), { cause: reason }));
+  });
+  child.once('close', () => {
+    resolve(endOf(child));
+  });
+  const stop = clock.timer(timeoutMs, () => {
+    resolve(endOf(child));
+    killAll(child);
+  });
+  try {
+    return { ...(await promise), stdout: stdout(), stderr: stderr() };
+  } finally {
+    stop();
+  }
+}
+
+/** How a program has ended, or will. */
+const endOf = ({ exitCode, signalCode }: ChildProcess): Pick<ProgramEnd, 'exitCode' | 'signal'> =>
+  exitCode === null ? { signal: signalCode ?? 'SIGKILL' } : { exitCode };
+
+/** Kills a program's group, and lets go of it. */
+function killAll(child: ChildProcessWithoutNullStreams): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // all of them have ended
+  }
+  child.stdout.destroy();
+  child.stderr.destroy();
+  child.unref();
+}
+
+function textOf(stream: Readable): () => string {
+  let text = '';
+  stream.setEncoding('utf8').on('data', (part: string) => {
+    text = `${text}${part}`.slice(0, maxOutputLength);
+  });
+  return () => text;
+}
 
 function started(
   child: ChildProcessWithoutNullStreams,

@@ -59,6 +59,10 @@ export function oddExchange(
 
 /** Rejects bytes that are not a readable request, and closes the connection. */
 export function refuseUnread({ code }: ParserError, socket: Socket): void {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    socket.destroy(); // Go's server says nothing to a client that is late
+    return;
+  }
   const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n${status}`);
 }

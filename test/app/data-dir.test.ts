@@ -50,7 +50,7 @@ describe('who holds a data directory', () => {
     // a parent that waits for nobody: the child that it kills stays a zombie
     const parent = spawn('python3', [
       '-c',
-      'import os,time\npid=os.fork()\nif pid==0: time.sleep(60)\nos.kill(pid,9)\ntime.sleep(.1)\nprint(pid,flush=True)\ntime.sleep(60)',
+      'import os,time\npid=os.fork()\nif pid==0: time.sleep(60)\nos.kill(pid,9)\nos.waitid(os.P_PID,pid,os.WEXITED|os.WNOWAIT)\nprint(pid,flush=True)\ntime.sleep(60)',
     ]);
     const [said] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(said.toString());

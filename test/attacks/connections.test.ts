@@ -93,8 +93,15 @@ async function status(): Promise<string> {
   return String((await data)[0]).split('\r\n')[0] ?? '';
 }
 
-const closed = (socket: Socket): Promise<unknown> =>
-  socket.closed ? Promise.resolve() : once(socket, 'close');
+/** However it ends: who hangs up with something unread resets the connection, and `once` of Node would fail at that. */
+const closed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    if (socket.closed) resolve();
+    else
+      socket.once('close', () => {
+        resolve();
+      });
+  });
 
 const attacks: Readonly<Record<string, () => Promise<Socket>>> = {
   'say nothing': tcp,
@@ -148,7 +155,8 @@ describe.for(Object.keys(listeners))('%s', (name) => {
   });
 
   test('requests sent ahead without reading are not taken in without end', async () => {
-    await start();
+    // the flood comes from this very process, which reads the head of the new client after it: that is not the client's slowness
+    await start({ headersMs: 5000, requestMs: 5000, stalledMs: 5000 });
     const socket = await client();
     socket.pause();
     const batch = `${head}\r\n`.repeat(2000);

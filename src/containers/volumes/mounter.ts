@@ -1,11 +1,11 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
-import { promisify } from 'node:util';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { type ProgramEnd, runProgram } from '../../base/programs.ts';
 
-const run = promisify(execFile);
+/** How long a mount may take, ms: one of a file server that does not answer takes for ever. */
+const patienceMs = 30_000;
 
 /** What the host mounts for volumes. */
 export interface Mounter {
@@ -144,29 +144,40 @@ async function call(
   options: readonly string[],
   operands: readonly string[],
 ): Promise<void> {
-  try {
-    await run(command, [...options, '--', ...operands], { timeout: 30_000 });
-  } catch (reason) {
-    throw new AgentError('internal', mountFault(command, [...options, ...operands], reason), {
-      cause: reason,
-    });
-  }
+  const words = [...options, ...operands];
+  const end = await runProgram(command, [...options, '--', ...operands], { timeoutMs: patienceMs }).catch(
+    (cause: unknown) => {
+      throw new AgentError('internal', mountFault(command, words, messageOf(cause)), { cause });
+    },
+  );
+  if (end.exitCode !== 0) throw new AgentError('internal', mountFault(command, words, end));
 }
 
-/** What came of a command that did not exit with 0. */
-interface Failed {
-  readonly code?: unknown;
-  readonly signal?: string | null;
-  readonly stdout?: string;
-  readonly stderr?: string;
-}
-
-/** Why a mount failed. Follows `doMount` and `UnmountWithoutSystemd` of k8s.io/mount-utils. */
-export function mountFault(command: 'mount' | 'umount', args: readonly string[], reason: unknown): string {
-  const { code, signal, stdout = '', stderr = '' } = reason as Failed;
-  const exited = typeof code === 'number' ? `exit status ${code}` : undefined;
-  const end = exited ?? (signal ? `it was ended after 30 s (${signal})` : messageOf(reason));
+/**
+ * Why a mount failed. Follows `doMount` and `UnmountWithoutSystemd` of k8s.io/mount-utils.
+ *
+ * @param end how the command ended, or why it could not be started
+ */
+export function mountFault(
+  command: 'mount' | 'umount',
+  args: readonly string[],
+  end: ProgramEnd | string,
+): string {
+  const { why, output } = typeof end === 'string' ? { why: end, output: '' } : told(end);
   return command === 'mount'
-    ? `mount failed: ${end}\nMounting command: mount\nMounting arguments: ${args.join(' ')}\nOutput: ${stdout}${stderr}`
-    : `unmount failed: ${end}\nUnmounting arguments: ${args.at(-1) ?? ''}\nOutput: ${stdout}${stderr}`;
+    ? `mount failed: ${why}\nMounting command: mount\nMounting arguments: ${args.join(' ')}\nOutput: ${output}`
+    : `unmount failed: ${why}\nUnmounting arguments: ${args.at(-1) ?? ''}\nOutput: ${output}`;
 }
+
+const told = ({
+  exitCode,
+  signal = 'SIGKILL',
+  stdout,
+  stderr,
+}: ProgramEnd): { why: string; output: string } => ({
+  why:
+    exitCode === undefined
+      ? `it was ended after ${patienceMs / 1000} s (${signal})`
+      : `exit status ${exitCode}`,
+  output: `${stdout}${stderr}`,
+});

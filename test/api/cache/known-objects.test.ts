@@ -188,7 +188,8 @@ test('what is noted keeps no bytes but its own', async () => {
     Buffer.from('x'.repeat(Buffer.poolSize / 4)); // what others take of the bytes that short buffers share
     Buffer.from('x'.repeat(Buffer.poolSize / 4));
   }
-  expect((await kept()) - before).toBeLessThan(4 * Buffer.poolSize);
+  // 128 pools of 8 KiB at worst; what the test runner itself has in flight goes, and what is kept does not
+  await expect.poll(async () => (await kept()) - before, { timeout: 5000 }).toBeLessThan(8 * Buffer.poolSize);
   expect(known.alike('pod-127', Buffer.from(rest))).toBeDefined();
 });
 

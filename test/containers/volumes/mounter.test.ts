@@ -39,22 +39,22 @@ test('memory without a bound has none, or the kernel’s own', () => {
 test.for([
   [
     'mount',
-    { code: 32, stderr: 'no route\n' },
+    { exitCode: 32, stdout: '', stderr: 'no route\n' },
     'mount failed: exit status 32\nMounting command: mount\nMounting arguments: a b\nOutput: no route\n',
   ],
   [
     'mount',
-    { code: null, signal: 'SIGTERM' },
-    'mount failed: it was ended after 30 s (SIGTERM)\nMounting command: mount\nMounting arguments: a b\nOutput: ',
+    { signal: 'SIGKILL', stdout: '', stderr: '' },
+    'mount failed: it was ended after 30 s (SIGKILL)\nMounting command: mount\nMounting arguments: a b\nOutput: ',
   ],
   [
     'mount',
-    new Error('spawn mount ENOENT'),
+    'spawn mount ENOENT',
     'mount failed: spawn mount ENOENT\nMounting command: mount\nMounting arguments: a b\nOutput: ',
   ],
   [
     'umount',
-    { code: 32, stdout: 'b: ', stderr: 'busy\n' },
+    { exitCode: 32, stdout: 'b: ', stderr: 'busy\n' },
     'unmount failed: exit status 32\nUnmounting arguments: b\nOutput: b: busy\n',
   ],
 ] as const)('%s that fails with %j is told in the kubelet’s words', ([command, reason, message]) => {

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ContainerEventType, ContainerState, Signal } from '../../../src/provider/cri-messages.ts';
 import { execStreams } from '../../../src/processes/exec.ts';
-import { readStat } from '../../../src/processes/proc.ts';
+import { isDead, readStat } from '../../../src/processes/proc.ts';
+import { soon } from '../../support/found.ts';
 import { makeBench, nextEvent, type Bench } from './harness.ts';
 
 let bench: Bench;
@@ -96,9 +96,10 @@ describe('a container that runs', () => {
 
   test('has stats of its group', async () => {
     const id = await bench.run(['sh', '-c', 'sleep 1000 & sleep 1000']);
-    const { stats } = await bench.runtime.containerStats({ containerId: id });
-    expect(stats?.memory?.rssBytes?.value).toBeGreaterThan(100_000);
-    expect(stats?.cpu?.usageCoreNanoSeconds?.value).toBeGreaterThanOrEqual(0);
+    const statsNow = async () => (await bench.runtime.containerStats({ containerId: id })).stats;
+    // a process that has just been made has next to nothing
+    await soon('it has memory', async () => Number((await statsNow())?.memory?.rssBytes?.value) > 100_000);
+    expect((await statsNow())?.cpu?.usageCoreNanoSeconds?.value).toBeGreaterThanOrEqual(0);
   });
 });
 
@@ -189,9 +190,15 @@ describe('exec', () => {
   });
 
   // it leaves the group and keeps the streams, so that neither its group's end nor theirs comes
-  const stray = ['sh', '-c', 'setsid sleep 60 & echo $!; exit 3'];
-  const end = (stdout: Uint8Array | undefined): boolean =>
-    process.kill(Number(Buffer.from(stdout ?? []).toString()), 'SIGKILL');
+  /** Prints its own id and that of a process that it leaves behind in a session of its own. */
+  const stray = ['sh', '-c', "echo $$; setsid sh -c 'echo $$; exec sleep 60' & exit 3"];
+  const idsOf = (stdout: Uint8Array | undefined): readonly number[] =>
+    Buffer.from(stdout ?? [])
+      .toString()
+      .trim()
+      .split('\n')
+      .map(Number);
+  const end = (stdout: Uint8Array | undefined): boolean => process.kill(idsOf(stdout).at(-1) ?? 0, 'SIGKILL');
 
   test('ends at its timeout also when a process that it left behind holds its streams', async () => {
     const id = await bench.run(['sleep', '1000']);
@@ -218,10 +225,15 @@ describe('exec', () => {
     const stop = new AbortController();
     const stdout = new PassThrough();
     const exec = execStreams(bench.runtime.execPlan(id, stray), { stdout }, stop.signal);
-    const [line] = (await once(stdout, 'data')) as [Buffer];
+    let said = Buffer.alloc(0);
+    stdout.on('data', (chunk: Buffer) => {
+      said = Buffer.concat([said, chunk]);
+    });
+    await soon('both have said who they are', () => said.toString().split('\n').length > 2);
+    await soon('the command has ended', () => isDead(readStat(idsOf(said)[0] ?? 0)));
     stop.abort();
     expect(await exec).toBe(3);
-    end(line);
+    end(said);
   });
 
   test('of a missing program says so', async () => {

@@ -82,7 +82,7 @@ export async function admitPod(
   if (!appArmor.admit) return appArmor;
   if (deps.isShuttingDown()) return refused('NodeShutdown', 'Pod was rejected as the node is shutting down.');
   const storage = deps.storageFault?.();
-  if (storage !== undefined) return refused('NodeStorageLost', `Pod was rejected: ${storage}.`);
+  if (storage !== undefined) return refused('NodeStorageLost', `${storage}.`);
   return operation === 'resize' ? admitted : admitByProvider(deps, pod, otherPods);
 }
 

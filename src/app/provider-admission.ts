@@ -5,21 +5,32 @@ import type { Pod } from '../kube/types.ts';
 import type { ProviderPowers } from '../provider/powers.ts';
 import { type ModuleLoading, providerFactory } from './provider-module.ts';
 
+/** The verdicts of a provider: its reasons against pods, and what it does not honor of the pods that it admits. */
+export interface ProviderVerdicts {
+  readonly refusals: (pod: Pod, others: readonly Pod[]) => readonly string[];
+  readonly warnings: (pod: Pod, others: readonly Pod[]) => readonly string[];
+}
+
 /**
  * Returns a provider's reasons against pods without running any, for `podtender validate`.
  *
  * @throws {AgentError} `invalid_argument` for an unknown provider
  */
-export async function providerRefusals(
-  name: string,
-  loading: ModuleLoading,
-): Promise<(pod: Pod, others: readonly Pod[]) => readonly string[]> {
+export async function providerVerdicts(name: string, loading: ModuleLoading): Promise<ProviderVerdicts> {
   const admit = await admission(name, loading);
-  return (pod, others) => {
-    const verdict = admit?.(pod, others);
-    return verdict?.admit === false
-      ? [`provider ${name}: ${[verdict.reason, verdict.message].filter(Boolean).join(': ')}`]
-      : [];
+  return {
+    refusals: (pod, others) => {
+      const verdict = admit?.(pod, others);
+      return verdict?.admit === false
+        ? [`provider ${name}: ${[verdict.reason, verdict.message].filter(Boolean).join(': ')}`]
+        : [];
+    },
+    warnings: (pod, others) => {
+      const verdict = admit?.(pod, others);
+      return verdict?.admit === true
+        ? (verdict.warnings ?? []).map((text) => `provider ${name}: ${text}`)
+        : [];
+    },
   };
 }
 

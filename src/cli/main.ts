@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { StartContext } from '../app/running.ts';
 import type { KeptCode } from './process/bundled-program.ts';
 import { keepCompiledCode } from './process/code-cache.ts';
-import type { ManifestCheckOptions } from '../kube/validation/validate-files.ts';
+import type { ProviderVerdicts } from '../app/provider-admission.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 import { jobs } from './process/job-control.ts';
 import { runProgram, type Commands, type Surroundings } from './program.ts';
@@ -66,8 +66,8 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
   },
   async validate(files, provider) {
     const { validateFiles } = await import('./validate.ts');
-    const refusals = provider === undefined ? undefined : await refusalsOf(provider, load);
-    return validateFiles(files, (line) => process.stdout.write(`${line}\n`), refusals);
+    const verdicts = provider === undefined ? {} : await verdictsOf(provider, load);
+    return validateFiles(files, (line) => process.stdout.write(`${line}\n`), verdicts);
   },
   async explain(options) {
     const { explain } = await import('./explain.ts');
@@ -75,12 +75,9 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
   },
 });
 
-async function refusalsOf(
-  provider: string,
-  load: StartContext['load'],
-): Promise<ManifestCheckOptions['refusals']> {
-  const { providerRefusals } = await import('../app/provider-admission.ts');
-  return providerRefusals(provider, { cwd: process.cwd(), load });
+async function verdictsOf(provider: string, load: StartContext['load']): Promise<ProviderVerdicts> {
+  const { providerVerdicts } = await import('../app/provider-admission.ts');
+  return providerVerdicts(provider, { cwd: process.cwd(), load });
 }
 
 /** Runs a command until it is stopped. */

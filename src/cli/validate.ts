@@ -37,18 +37,17 @@ export function judge(text: string): Verdict {
  * Validates files and prints every fault on a line: pod manifests (`file:line:column: message`) or a KubeletConfiguration. In a
  * directory, validates all files that the kubelet would read.
  *
- * @param refusals a provider's reasons against a valid pod
+ * @param verdicts a provider's reasons against a valid pod, and what it does not honor of one that it admits
  * @returns 0 when all are valid, else 2
  * @throws {AgentError} `invalid_argument` when a file cannot be read
  */
 export function validateFiles(
   files: readonly string[],
   say: (line: string) => unknown,
-  refusals?: ManifestCheckOptions['refusals'],
+  verdicts: Pick<ManifestCheckOptions, 'refusals' | 'warnings'> = {},
 ): number {
-  const options = refusals ? { refusals } : {};
-  const verdicts = files.flatMap(filesOf).map((file) => validateFile(file, say, options));
-  return verdicts.every(Boolean) ? exitCodes.ok : exitCodes.invalid;
+  const sound = files.flatMap(filesOf).map((file) => validateFile(file, say, verdicts));
+  return sound.every(Boolean) ? exitCodes.ok : exitCodes.invalid;
 }
 
 /** @returns whether it is valid */
@@ -63,6 +62,8 @@ function validateFile(file: string, say: (line: string) => unknown, options: Man
     : [...manifests.problems, ...manifests.others].map(formatProblem);
   for (const line of lines) say(line);
   for (const warning of warnings) say(`${name}: warning: ${formatFault(warning)}`);
+  for (const { message, ...place } of manifests.warnings ?? [])
+    say(formatProblem({ ...place, message: `warning: ${message}` }));
   if (lines.length === 0) say(`${name}: can be used`);
   return lines.length === 0;
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { goDuration } from '../kube/duration.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
@@ -24,7 +24,13 @@ export interface ExecRunner {
 export const execProbe =
   (runner: ExecRunner): ProbeHandler =>
   async ({ target: { pod, container, probe }, containerId, timeoutMs }) => {
-    const command = runner.expand(probe.exec?.command ?? [], container);
+    let command: readonly string[];
+    try {
+      command = runner.expand(probe.exec?.command ?? [], container);
+    } catch (reason) {
+      // no later attempt makes it shorter
+      return { outcome: 'failure', output: `command cannot be run: ${messageOf(reason)}` };
+    }
     const ref: ContainerRef = {
       podUid: uidOf(pod),
       namespace: namespaceOf(pod),

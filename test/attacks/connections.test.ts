@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { serveHealthz, serveReadOnly } from '../../src/server/kubelet-server.ts';
+import type { SpdyStream } from '../../src/streams/spdy/stream.ts';
 import { admin, hostWith, startServer } from '../server/support.ts';
+import { openStream, spdyClient } from '../support/spdy-client.ts';
 
 /** Deadlines short enough to be seen, numbers small enough to be reached. */
 const limits = {
@@ -33,6 +36,20 @@ const host = hostWith({
         resolve();
       });
     });
+  },
+});
+
+/** A host whose commands and ports say what they hear. */
+const echoes = hostWith({
+  exec: async (_container, _command, { stdin, stdout }) => {
+    if (stdin && stdout) await pipeline(stdin, stdout);
+    return 0;
+  },
+  attach: async (_container, { stdin, stdout }) => {
+    if (stdin && stdout) await pipeline(stdin, stdout);
+  },
+  portForward: async (_uid, _port, stream) => {
+    await pipeline(stream, stream);
   },
 });
 
@@ -192,6 +209,38 @@ describe('what lasts is not cut', () => {
     for (let i = 0; i < 60; i++) await tcp(); // and a flood does not displace it
     await new Promise((resolve) => setTimeout(resolve, 2500));
     expect(socket.closed).toBe(false);
+  });
+
+  const streams: Readonly<Record<string, { readonly path: string; readonly protocol?: string }>> = {
+    exec: { path: '/exec/ns/web/c?command=x&input=1&output=1' },
+    attach: { path: '/attach/ns/web/c?input=1&output=1' },
+    'port-forward': { path: '/portForward/ns/web', protocol: 'portforward.k8s.io' },
+  };
+  test.for(Object.keys(streams))('a stream of %s does, and a flood does not displace it', async (what) => {
+    const { path = '', protocol } = streams[what] ?? {};
+    const server = await startServer(echoes, { limits });
+    target = { port: server.port, tls: true, close: () => server.close() };
+    const connection = await spdyClient({
+      ...{ port: server.port, path, client: admin },
+      ...(protocol !== undefined && { protocol }),
+    });
+    const forward = { port: '80', requestid: '1' };
+    const opened = protocol === undefined ? {} : forward;
+    const error = await openStream(connection, 'error', opened);
+    const [into, out] =
+      protocol === undefined
+        ? [await openStream(connection, 'stdin'), await openStream(connection, 'stdout')]
+        : Array.from<SpdyStream>({ length: 2 }).fill(await openStream(connection, 'data', forward));
+    let read = '';
+    out?.on('data', (chunk: Buffer) => (read += chunk.toString()));
+    error.resume();
+    into?.write('first');
+    await expect.poll(() => read).toBe('first');
+    for (let i = 0; i < 60; i++) await tcp();
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    into?.write(', second');
+    await expect.poll(() => read).toBe('first, second');
+    connection.close();
   });
 
   test('a watch does, too', async () => {

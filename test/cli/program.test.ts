@@ -291,11 +291,17 @@ test('validate reports the structure and the rules of a configuration at once, a
   expect(() => validateFiles([join(folder, 'below')], () => undefined)).toThrow(/below holds no files/);
   const refused: string[] = [];
   expect(
-    validateFiles(
-      [join(folder, 'p.yaml')],
-      (text) => refused.push(text),
-      () => ['not here'],
-    ),
+    validateFiles([join(folder, 'p.yaml')], (text) => refused.push(text), {
+      refusals: () => ['not here'],
+      warnings: () => ['not kept'],
+    }),
   ).toBe(2);
   expect(refused).toEqual([expect.stringMatching(/p\.yaml:1:1: not here$/)]);
+  const warned: string[] = [];
+  const warnings = (): readonly string[] => ['not kept'];
+  expect(validateFiles([join(folder, 'p.yaml')], (text) => warned.push(text), { warnings })).toBe(0);
+  expect(warned).toEqual([
+    expect.stringMatching(/p\.yaml:1:1: warning: not kept$/),
+    `${join(folder, 'p.yaml')}: can be used`,
+  ]);
 });

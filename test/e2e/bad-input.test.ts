@@ -188,6 +188,17 @@ describe('bad input to the command', () => {
     expect(said).not.toMatch(/\n\s+at /);
   });
 
+  test('manifests that are not there: the flag that was typed is named', async () => {
+    const agent = await Podtender.up({
+      dataDir: `${dir.path}/nowhere`,
+      manifests: '/no/such/manifests',
+      args: ['--provider', 'memory'],
+    });
+    const { message } = await agent.tells(({ type }) => type === 'problem');
+    await agent.end();
+    expect(message).toMatch(/^path does not exist, ignoring; .*set --manifests to where the manifests are/);
+  });
+
   test('a data directory of another version', async () => {
     const other = `${dir.path}/other`;
     mkdirSync(other);

@@ -10,6 +10,7 @@ import { httpGet } from '../../src/go/http/client.ts';
 import { textOf } from '../../src/go/url.ts';
 import { httpGetRequest } from '../../src/kube/http-get-action.ts';
 import type { Probe } from '../../src/kube/types.ts';
+import { expandAll, mostExpanded } from '../../src/kube/expansion.ts';
 import { execProbe } from '../../src/prober/exec-probe.ts';
 import { grpcProbe, decodeServingStatus, encodeCheck } from '../../src/prober/grpc-probe.ts';
 import { httpProbe } from '../../src/prober/http-probe.ts';
@@ -279,6 +280,22 @@ test('a command that takes too long is a failure, one that cannot run an error',
     output: 'command timed out: "sleep 10" timed out after 1s',
   });
   await expect(failing(new Error('gone'))(call({ exec: { command: ['x'] } }))).rejects.toThrow('gone');
+});
+
+test('a command that its variables make too long is a failure, and is not run', async () => {
+  const runs: unknown[] = [];
+  const run = execProbe({
+    execSync: async (...call) => {
+      runs.push(call);
+      return { exitCode: 0, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+    },
+    expand: (command) => expandAll(command, () => 'x'.repeat(mostExpanded)),
+  });
+  expect(await run(call({ exec: { command: ['echo', '$(A)$(A)'] } }))).toEqual({
+    outcome: 'failure',
+    output: `command cannot be run: the variables make more than ${mostExpanded} characters of it, which no program can be started with`,
+  });
+  expect(runs).toEqual([]);
 });
 
 test.for([

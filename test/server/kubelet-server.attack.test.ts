@@ -95,6 +95,35 @@ describe('/logs/ has no way out', () => {
     expect(answer.status).toBe(status);
     expect(answer.body).not.toContain(secret);
   });
+  test.for([
+    ['a.log', 'text', 'text/plain; charset=utf-8'],
+    ['a.txt', 'text', 'text/plain; charset=utf-8'],
+    ['a.json', '{}', 'application/json'],
+    ['a.html', 'x', 'text/html; charset=utf-8'],
+    ['syslog', 'Jan  1 00:00:00 started\n', 'text/plain; charset=utf-8'],
+    ['page', '<!DOCTYPE HTML><p>', 'text/html; charset=utf-8'],
+    ['packed', Buffer.from([0x1f, 0x8b, 8, 0]), 'application/x-gzip'],
+    ['wtmp', Buffer.from([0, 1, 2, 3]), 'application/octet-stream'],
+    ['empty', '', 'text/plain; charset=utf-8'],
+  ] as const)('the file %s is of the type that Go names', async ([name, content, type]) => {
+    const types = join(dir, 'types');
+    mkdirSync(types, { recursive: true });
+    writeFileSync(join(types, name), content);
+    server = await startServer(hostWith({ logsRoot: types }));
+    const { status, headers, body } = await ask(server, `/logs/${name}`);
+    expect([status, headers['content-type'], headers['content-length']]).toEqual([
+      200,
+      type,
+      String(Buffer.byteLength(content)),
+    ]);
+    expect(headers['last-modified']).toMatch(/ GMT$/);
+    if (typeof content === 'string') expect(body).toBe(content);
+    const listed = await ask(server, '/logs/');
+    expect([listed.headers['content-type'], listed.body]).toEqual([
+      'text/html; charset=utf-8',
+      expect.stringContaining(`<a href="${name}">${name}</a>`),
+    ]);
+  });
   test('turned off, it says so, as profiles do', async () => {
     const host = hostWith({ logsRoot: join(dir, 'log'), commandLine: ['podtender'] });
     server = await startServer(host, { disabled: { logs: true, profiling: true } });

@@ -1,4 +1,4 @@
-import { mkdirSync, type Stats, statSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, type Stats, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -107,10 +107,7 @@ export class SqliteJournal implements Journal {
       this.#db.exec('COMMIT');
     } catch (reason) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      if (errcodeOf(reason) !== sqliteFull)
-        throw new StorageError('internal', this.#file, `cannot be written: ${messageOf(reason)}`, {
-          cause: reason,
-        });
+      if (errcodeOf(reason) !== sqliteFull) throw failure(reason, this.#file, 'cannot be written');
       throw new AgentError('resource_exhausted', `objects cannot be kept: ${messageOf(reason)}`, {
         cause: reason,
       });
@@ -161,6 +158,8 @@ function checkFiles(file: string, dataDir: string): void {
   const found = regular(file);
   if (found?.size === 0 && statOf(join(dataDir, 'ca.pem')))
     throw damaged(file, 'it is empty, though the directory has been in use');
+  // SQLite opens what it may only read, and calls the first lock of it a fault of the disk
+  if (found) accessSync(file, constants.R_OK | constants.W_OK);
   const journal = `${file}-wal`;
   const left = regular(journal);
   if (!found && left && left.size > 0)
@@ -210,9 +209,24 @@ function openFailure(reason: unknown, file: string): StorageError {
   // a generic error means that the tables are not ours
   if ([results.corrupt, results.notADatabase, results.error].includes(result))
     return damaged(file, text, reason);
-  const denied =
-    [results.perm, results.readonly, results.cannotOpen].includes(result) || /EACCES|EPERM|EROFS/.test(text);
-  return new StorageError(denied ? 'permission_denied' : 'internal', file, `cannot be used: ${text}`, {
-    cause: reason,
-  });
+  return failure(reason, file, 'cannot be used');
+}
+
+/** What of SQLite and of the system means that the files are there and must not be used. */
+const denials: ReadonlySet<unknown> = new Set([
+  ...[results.perm, results.readonly, results.cannotOpen],
+  ...['EACCES', 'EPERM', 'EROFS'],
+]);
+
+function failure(reason: unknown, file: string, what: string): StorageError {
+  const code = errcodeOf(reason) ?? (reason as NodeJS.ErrnoException).code;
+  const isDenied = denials.has(typeof code === 'number' ? code & 0xff : code);
+  return new StorageError(
+    isDenied ? 'permission_denied' : 'internal',
+    file,
+    `${what}: ${messageOf(reason)}`,
+    {
+      cause: reason,
+    },
+  );
 }

@@ -25,6 +25,8 @@ export interface ManifestProblem extends Position {
 export interface ManifestReport {
   /** In the order of files and documents. */
   readonly problems: readonly ManifestProblem[];
+  /** What of sound pods will not be kept, in the same order; absent: it was not asked for. */
+  readonly warnings?: readonly ManifestProblem[];
   /** How many pods were looked at. */
   readonly pods: number;
   /** Documents that are no pods; nothing is said about them. */
@@ -39,6 +41,8 @@ export interface ManifestReport {
 export interface ManifestCheckOptions extends PodValidationOptions {
   /** What stands against a valid pod beside those that were valid before it, e.g. a provider that would refuse it. */
   readonly refusals?: (pod: Pod, others: readonly Pod[]) => readonly string[];
+  /** What a provider that takes a sound pod will not keep of it. */
+  readonly warnings?: (pod: Pod, others: readonly Pod[]) => readonly string[];
 }
 
 interface Scan {
@@ -47,6 +51,7 @@ interface Scan {
   /** The pods without a fault, of all files. */
   readonly sound: Pod[];
   readonly problems: ManifestProblem[];
+  readonly warnings: ManifestProblem[];
   readonly others: ManifestReport['others'][number][];
   pods: number;
 }
@@ -61,18 +66,19 @@ export function validateManifests(
 ): ManifestReport {
   const sound: Pod[] = [];
   const problems: ManifestProblem[] = [];
+  const warnings: ManifestProblem[] = [];
   const others: ManifestReport['others'][number][] = [];
   let pods = 0;
   for (const { name, text: whole } of files) {
     const text = withLineFeeds(whole);
-    const scan: Scan = { file: name, options, sound, problems, others, pods: 0 };
+    const scan: Scan = { file: name, options, sound, problems, warnings, others, pods: 0 };
     const documents = documentsOf(text);
     const filled = documents.filter((document) => checkDocument(document, scan));
     if (filled.length === 0)
       problems.push({ file: name, line: 1, column: 1, message: 'the file holds no manifest' });
     pods += scan.pods;
   }
-  return { problems, pods, others };
+  return { problems, pods, others, ...(options.warnings && { warnings }) };
 }
 
 /** A problem as editors and people read it: `file:line:column: message`. */
@@ -175,7 +181,11 @@ function checkPod(document: TextDocument, value: unknown, at: Path, { scan, repo
     report(prefixed(prefix, fault), document.locate([...at, ...pathOf(fault.field)]));
   }
   for (const text of scan.options.refusals?.(placed, scan.sound) ?? []) report(text, document.locate(at));
-  if (scan.problems.length === before) scan.sound.push(placed);
+  if (scan.problems.length > before) return;
+  const place = { file: scan.file, line: 1, column: 1, ...document.locate(at) };
+  for (const message of scan.options.warnings?.(placed, scan.sound) ?? [])
+    scan.warnings.push({ ...place, message });
+  scan.sound.push(placed);
 }
 
 const prefixed = (prefix: string, fault: FieldError): string =>

@@ -403,3 +403,25 @@ test('a kubelet’s refusal is reported in the words of the API server', async (
     },
   });
 });
+
+test('a kubelet that answers without end why there is no log is cut off', async () => {
+  let sent = 0;
+  const server = await both((kubelet) => {
+    kubelet.on('request', (_incoming, response) => {
+      response.writeHead(500);
+      const part = Buffer.alloc(1024 * 1024, 'x');
+      const more = (): void => {
+        if (response.destroyed) return;
+        sent += part.length;
+        if (response.write(part)) setImmediate(more);
+        else response.once('drain', more);
+      };
+      more();
+    });
+  });
+  expect(await call(server, 'GET', `${podsPath}/p/log`)).toMatchObject({
+    status: 500,
+    body: { message: 'a kubelet answered more than 33554432 bytes' },
+  });
+  expect(sent).toBeLessThan(64 * 1024 * 1024);
+});

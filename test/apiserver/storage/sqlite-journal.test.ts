@@ -1,7 +1,9 @@
 import {
   appendFileSync,
+  chmodSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -182,6 +184,82 @@ test('versions go on behind those of the rows', async () => {
   const { version } = server.store;
   await server.stop();
   expect(version).toBeGreaterThan(1);
+});
+
+describe('what the system does not allow is told with the file', () => {
+  const index = new URL('../../../src/apiserver/index.ts', import.meta.url).href;
+  /** Starts it as a user without rights, and returns what the failure says. */
+  const failureAsNobody = (): { readonly name: string; readonly file: string; readonly code: string } => {
+    const script = `import { EmbeddedApiServer } from ${JSON.stringify(index)};
+      try { await (await EmbeddedApiServer.start({ dataDir: ${JSON.stringify(dir)} })).stop(); console.log('{}'); }
+      catch ({ name, file, code }) { console.log(JSON.stringify({ name, file, code })); }`;
+    const words = [process.execPath, '--input-type=module', '-e', script];
+    const isRoot = process.getuid?.() === 0;
+    const [program = '', ...args] = isRoot
+      ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--', ...words]
+      : words;
+    const env = { ...process.env, NODE_OPTIONS: '', HOME: '/' };
+    const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env });
+    if (stdout === '') throw new Error(stderr);
+    return JSON.parse(stdout) as ReturnType<typeof failureAsNobody>;
+  };
+  const secrets = (): readonly string[] => readdirSync(dir).map((name) => join(dir, name));
+  const open = (): void => {
+    chmodSync(dir, 0o777);
+    for (const file of secrets()) chmodSync(file, 0o666);
+  };
+
+  test.for<readonly [string, () => void, () => string]>([
+    [
+      'a database that may not be read',
+      () => {
+        chmodSync(database, 0o000);
+      },
+      () => database,
+    ],
+    [
+      'a database that may not be written',
+      () => {
+        chmodSync(database, 0o444);
+      },
+      () => database,
+    ],
+    [
+      'a directory that may not be written',
+      () => {
+        chmodSync(dir, 0o555);
+      },
+      () => database,
+    ],
+    [
+      'a directory that may not be entered',
+      () => {
+        chmodSync(dir, 0o600);
+      },
+      () => database,
+    ],
+    [
+      'a key that may not be read',
+      () => {
+        chmodSync(join(dir, 'ca.pem'), 0o000);
+      },
+      () => join(dir, 'ca.pem'),
+    ],
+    [
+      'a key that may not be made',
+      () => {
+        for (const file of secrets()) rmSync(file);
+        chmodSync(dir, 0o555);
+      },
+      () => database,
+    ],
+  ])('%s', ([, act, file]) => {
+    open();
+    act();
+    const reason = failureAsNobody();
+    chmodSync(dir, 0o700);
+    expect(reason).toEqual({ name: 'StorageError', file: file(), code: 'permission_denied' });
+  });
 });
 
 test('the warning of Node.js that SQLite is experimental is not shown, others are', () => {

@@ -1,3 +1,4 @@
+import { ownMember, setOwn } from '../../base/own.ts';
 import { parseDocument, type Position, type TextDocument } from '../../go/yaml/document.ts';
 import { withLineFeeds } from '../../go/yaml/reader.ts';
 import { typeMetaOf } from '../../go/go-types.ts';
@@ -180,12 +181,16 @@ function checkPod(document: TextDocument, value: unknown, at: Path, { scan, repo
     if (unread.some((field) => fault.field === field || fault.field.startsWith(`${field}[`))) continue;
     report(prefixed(prefix, fault), document.locate([...at, ...pathOf(fault.field)]));
   }
-  for (const text of scan.options.refusals?.(placed, scan.sound) ?? []) report(text, document.locate(at));
-  if (scan.problems.length > before) return;
-  const place = { file: scan.file, line: 1, column: 1, ...document.locate(at) };
-  for (const message of scan.options.warnings?.(placed, scan.sound) ?? [])
-    scan.warnings.push({ ...place, message });
-  scan.sound.push(placed);
+  const place = document.locate(at);
+  for (const text of scan.options.refusals?.(placed, scan.sound) ?? []) report(text, place);
+  if (scan.problems.length === before) takeSound(placed, place, scan);
+}
+
+/** Notes a pod without a fault, and what will not be kept of it. */
+function takeSound(pod: Pod, place: Position | undefined, { file, options, sound, warnings }: Scan): void {
+  for (const message of options.warnings?.(pod, sound) ?? [])
+    warnings.push({ file, line: 1, column: 1, ...place, message });
+  sound.push(pod);
 }
 
 const prefixed = (prefix: string, fault: FieldError): string =>
@@ -219,7 +224,10 @@ const fieldOf = (path: Path): string =>
     .join('');
 
 const valueAt = (value: unknown, path: Path): unknown =>
-  path.reduce<unknown>((inner, part) => (inner as Readonly<Record<string | number, unknown>>)[part], value);
+  path.reduce<unknown>(
+    (inner, part) => ownMember(inner as Readonly<Record<string, unknown>>, String(part)),
+    value,
+  );
 
 /** The value without the member at a path; an item of a list becomes null, so that the others keep their place. */
 function without(value: unknown, [first, ...rest]: Path): unknown {
@@ -230,8 +238,9 @@ function without(value: unknown, [first, ...rest]: Path): unknown {
       return rest.length === 0 ? null : without(item, rest);
     });
   const members = { ...(value as Readonly<Record<string, unknown>>) };
-  if (rest.length === 0) delete members[first];
-  else members[first] = without(members[first], rest);
+  const key = String(first);
+  if (rest.length === 0) Reflect.deleteProperty(members, key);
+  else setOwn(members, key, without(ownMember(members, key), rest));
   return members;
 }
 

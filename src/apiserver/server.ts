@@ -7,6 +7,7 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { ConnectionLimits } from '../streams/bounded-connections.ts';
 import { AdmissionChain, builtInPlugins, checkPluginNames } from './admission/chain.ts';
+import { Definitions } from './apiextensions/definitions.ts';
 import { Authenticator } from './authentication/authenticator.ts';
 import { Authorizer } from './authorization/authorizer.ts';
 import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
@@ -313,7 +314,7 @@ function control(
   subresources: Subresources,
   options: EmbeddedApiServerOptions,
 ): (() => void)[] {
-  const ends: (() => void)[] = [];
+  const ends: (() => void)[] = [new Definitions(deps.world).start()];
   if (options.controllers ?? true)
     ends.push(
       furnishNamespaces(deps),

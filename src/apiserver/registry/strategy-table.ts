@@ -1,4 +1,5 @@
 import { csrStrategy } from './certificates/csr.ts';
+import { definitionStrategy } from '../apiextensions/definition-strategy.ts';
 import { keptKinds, type Kind } from '../../apimachinery/kinds.ts';
 import { commonStrategy } from './strategies.ts';
 import { accountStrategy, configMapStrategy, secretStrategy } from './core/strategy-config.ts';
@@ -39,6 +40,7 @@ const own: readonly Strategy[] = [
   runtimeClassStrategy,
   budgetStrategy,
   trustBundleStrategy,
+  definitionStrategy,
 ];
 const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
 

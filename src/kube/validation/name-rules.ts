@@ -15,6 +15,7 @@ const regexError = (message: string, pattern: string, ...examples: readonly stri
 
 const label1123 = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const subdomain1123 = `${label1123}(\\.${label1123})*`;
+const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const underscoreLabel = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const subdomainUnderscore = `${underscoreLabel}(\\.${underscoreLabel})*`;
 const qualifiedName = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
@@ -77,6 +78,18 @@ export const dns1123Label: NameRule = (value) => [
     ? []
     : [patterns.subdomain.test(value) ? 'must not contain dots' : labelMessage]),
 ];
+
+/** A DNS label of RFC 1035: as of RFC 1123, beginning with a letter. */
+export const dns1035Label: NameRule = rule(
+  whole(label1035),
+  regexError(
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+    label1035,
+    'my-name',
+    'abc-123',
+  ),
+  63,
+);
 
 /** A DNS subdomain of RFC 1123: labels with dots between, at most 253. */
 export const dns1123Subdomain: NameRule = rule(patterns.subdomain, subdomainMessage, 253);

@@ -8,7 +8,7 @@ import {
   listAt,
   withMetadata,
 } from '../../apimachinery/json.ts';
-import { builtIn } from '../../apimachinery/kinds.ts';
+import { builtIn, type Kind } from '../../apimachinery/kinds.ts';
 import { seconds } from '../../apimachinery/times.ts';
 import { bump } from '../registry/deletion.ts';
 import { validateMetadata } from '../registry/metadata-rules.ts';
@@ -20,7 +20,7 @@ import { withAcceptedNames } from './definition-names.ts';
 import { definitionFaults, definitionNameFaults, definitionUpdateFaults } from './definition-rules.ts';
 import { hasRules } from './structural-rules.ts';
 
-export const definitionKind = builtIn('customresourcedefinitions', 'apiextensions.k8s.io');
+export const definitionKind: Kind = builtIn('customresourcedefinitions', 'apiextensions.k8s.io');
 const common = commonStrategy(definitionKind);
 
 /** Held by every definition until its resources are gone. */

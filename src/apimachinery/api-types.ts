@@ -28,16 +28,32 @@ export type Scalar =
 
 /** The shape of a value; `named` is the Go type of a text with a type of its own: `v1.DNSPolicy`. */
 export type Shape =
-  | { readonly is: 'scalar'; readonly scalar: Scalar; readonly named?: string }
+  | {
+      readonly is: 'scalar';
+      readonly scalar: Scalar;
+      readonly named?: string;
+      /** Objects have parts of their own, whatever the schema: it says nothing about the value. */
+      readonly deduced?: boolean;
+    }
   | { readonly is: 'list'; readonly of: Shape; readonly merge: ListMerge }
   | { readonly is: 'map'; readonly of: Shape; readonly atomic: boolean }
-  | { readonly is: 'struct'; readonly type: string; readonly atomic: boolean };
+  | {
+      readonly is: 'struct';
+      readonly type: string;
+      readonly atomic: boolean;
+      /** Fields of a struct that is not in the table of types: of a custom resource. */
+      readonly fields?: ReadonlyMap<string, FieldType>;
+      /** What undeclared fields hold; absent: there are none. */
+      readonly rest?: Shape;
+    };
 
 /** How two versions of a list are merged: by keys of its items, as a set, or as a whole. */
 export interface ListMerge {
   readonly kind: 'map' | 'set' | 'atomic';
   /** Keys of an item for server-side apply. */
   readonly keys: readonly string[];
+  /** Values of keys that an item leaves out; absent: those of Kubernetes' own types. */
+  readonly defaults?: Readonly<Record<string, unknown>>;
   /** Key for strategic merge; absent: it replaces the list. */
   readonly patchKey?: string;
   /** Whether strategic merge drops the members of an item that are not in the patch's `$retainKeys`. */
@@ -288,6 +304,13 @@ export function fieldsOf(type: string): ReadonlyMap<string, FieldType> {
   cache.set(type, fields);
   return fields;
 }
+
+/** Returns the fields of a struct: those of its type in the table, or its own. */
+export const fieldsIn = (shape: Shape & { is: 'struct' }): ReadonlyMap<string, FieldType> =>
+  shape.fields ?? fieldsOf(shape.type);
+
+/** Returns the shape of objects of a type. */
+export const structOf = (type: string): Shape => ({ is: 'struct', type, atomic: false });
 
 /** Reports whether the type is in the table. */
 export const isKnownType = (type: string): boolean => Object.hasOwn(table, type);

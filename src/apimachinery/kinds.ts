@@ -1,5 +1,8 @@
 import { tableOf } from '../base/own.ts';
 import { createHash } from 'node:crypto';
+import { type Shape, structOf } from './api-types.ts';
+import { type Decoded, decodeType, type Literals } from './serializer/codec.ts';
+import type { JsonObject } from './json.ts';
 
 /** A subresource of a kind. */
 export interface Subresource {
@@ -29,7 +32,33 @@ export interface Kind {
   readonly storage: string;
   /** The input of discovery's storage version hash; absent for kinds that are not stored. */
   readonly storageHash?: string;
+  /** Kind of its lists, where that is not the kind followed by `List`. */
+  readonly listKind?: string;
+  /** Type of the objects of a custom resource; absent for built-in kinds. */
+  readonly custom?: CustomType;
+  /** Warning for clients of the kind. */
+  readonly deprecation?: string;
 }
+
+/** The type of a custom resource. */
+export interface CustomType {
+  /** @throws {DecodeError} */
+  readonly decode: (value: JsonObject) => Decoded;
+  readonly shape: Shape;
+  /** Paths of selectable fields by the name that selectors use. */
+  readonly selectable: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Reads an object of a kind. @throws {DecodeError} with Go's words */
+export const decodeKind = (
+  { type, custom }: Pick<Kind, 'type' | 'custom'>,
+  value: JsonObject,
+  literals?: Literals,
+): Decoded => custom?.decode(value) ?? decodeType(value, type, literals);
+
+/** Returns the shape of a kind's objects. */
+export const shapeOf = ({ type, custom }: Pick<Kind, 'type' | 'custom'>): Shape =>
+  custom?.shape ?? structOf(type);
 
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const statusVerbs = ['get', 'patch', 'update'];
@@ -238,8 +267,12 @@ function kindOf(group: string, version: string, line: string): Kind {
 /** Returns discovery's hash of the version that objects are stored in. */
 function hashOf(group: string, version: string, kind: string): string {
   const [g, v] = group === 'events.k8s.io' ? ['', 'v1'] : [group, group === 'autoscaling' ? 'v2' : version];
-  return createHash('sha256').update(`${g}/${v}/${kind}`).digest().subarray(0, 8).toString('base64');
+  return storageHashOf(g, v, kind);
 }
+
+/** Returns discovery's hash of the group, version and kind that objects are stored in. */
+export const storageHashOf = (group: string, version: string, kind: string): string =>
+  createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 
 /** Every kind that is always served, in discovery order. */
 export const kinds: readonly Kind[] = rows.flatMap(([group, version, lines]) =>

@@ -287,7 +287,8 @@ function fieldOf(field: string, kind: Kind): Field | undefined {
       ? /^(regarding\.|reportingController$)/
       : /^(involvedObject\.|reportingComponent$|source$)/;
   if (kind.resource === 'events' && foreign.test(field)) return undefined;
-  return nameFields[field] ?? ownMember(own, field);
+  const path = kind.custom?.selectable.get(field);
+  return nameFields[field] ?? ownMember(own, field) ?? (path && at(...path));
 }
 
 /** Returns the error for a field that cannot be selected on; kinds with fields of their own have their own messages. */
@@ -295,7 +296,7 @@ function unselectable(field: string, kind: Kind): string {
   if (kind.kind === 'Job') return `field label ${JSON.stringify(field)} not supported for Job`;
   if (kind.group === 'resource.k8s.io' && selectable[kind.storage])
     return `field label not supported for ${kind.kind}: ${field}`;
-  return selectable[kind.storage]
+  return (selectable[kind.storage] ?? kind.custom)
     ? `field label not supported: ${field}`
     : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
 }

@@ -7,6 +7,8 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { ConnectionLimits } from '../streams/bounded-connections.ts';
 import { AdmissionChain, builtInPlugins, checkPluginNames } from './admission/chain.ts';
+import { CustomResources } from './apiextensions/custom-resources.ts';
+import { CustomScales } from './apiextensions/custom-scales.ts';
 import { Definitions } from './apiextensions/definitions.ts';
 import { Authenticator } from './authentication/authenticator.ts';
 import { Authorizer } from './authorization/authorizer.ts';
@@ -158,7 +160,8 @@ export class EmbeddedApiServer {
     const admission = new AdmissionChain(
       builtInPlugins(authorizer).filter(({ name }) => !disableAdmissionPlugins.includes(name)),
     );
-    const resources = new ResourceApi({ world, stopping: stopping.signal, admission });
+    const customs = new CustomResources(store);
+    const resources = new ResourceApi({ world, stopping: stopping.signal, admission, customs });
     const signer = new TokenSigner(secrets.tokenKey, (pem) => {
       saveSecret(options.dataDir, 'service-account.key', pem);
     });
@@ -167,13 +170,7 @@ export class EmbeddedApiServer {
     const addresses = new AddressProxy({ store, kubelets: proxy });
     const streams = new KubeletStreams({ clock, proxy, client });
     const subresources = new Subresources({ world, resources, admission, proxy, streams, addresses, signer });
-    const authenticator = new Authenticator({
-      store,
-      clock,
-      signer,
-      tokens: options.tokens ?? [],
-      anonymous: options.anonymous ?? true,
-    });
+    const authenticator = authenticatorOf(options, { store, clock, signer });
     const router = new Router({
       clock,
       logger,
@@ -184,6 +181,8 @@ export class EmbeddedApiServer {
       admission,
       ...(options.audit && { audit: options.audit }),
       resources,
+      customs,
+      scales: new CustomScales({ world, resources, admission, customs }),
       subresources,
       signer,
       clusterTrustBundles,
@@ -270,6 +269,11 @@ const surroundingsOf = ({
   Pick<EmbeddedApiServerOptions, 'clock' | 'random' | 'logger' | 'host'>
 > => ({ clock, random, logger, host });
 
+const authenticatorOf = (
+  { tokens = [], anonymous = true }: EmbeddedApiServerOptions,
+  deps: { readonly store: Store; readonly clock: Clock; readonly signer: TokenSigner },
+): Authenticator => new Authenticator({ ...deps, tokens, anonymous });
+
 function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {
   return new Store({
     ...(options.dataDir !== undefined && { journal: new SqliteJournal(options.dataDir) }),
@@ -314,7 +318,7 @@ function control(
   subresources: Subresources,
   options: EmbeddedApiServerOptions,
 ): (() => void)[] {
-  const ends: (() => void)[] = [new Definitions(deps.world).start()];
+  const ends: (() => void)[] = [new Definitions(deps).start()];
   if (options.controllers ?? true)
     ends.push(
       furnishNamespaces(deps),

@@ -1,5 +1,5 @@
 import { ownMember, setOwn, tableOf } from '../../base/own.ts';
-import { fieldsOf, type FieldType, type Shape } from '../api-types.ts';
+import { fieldsIn, type FieldType, type ListMerge, type Shape } from '../api-types.ts';
 import { canonicalJson, type Draft, isObject, type JsonObject, sameJson } from '../json.ts';
 
 /** A set of field paths: a tree whose nodes may be members. Keys are written as in `fieldsV1`: `f:name`, `k:{…}`, `v:…`. */
@@ -165,9 +165,9 @@ const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
 });
 
 /** Returns the key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
-export function itemKey(item: unknown, keys: readonly string[]): string {
+export function itemKey(item: unknown, { keys, defaults = defaultKeys }: ListMerge): string {
   if (!isObject(item)) return `v:${JSON.stringify(item)}`;
-  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, ownMember(item, key) ?? defaultKeys[key] ?? ''])))}`;
+  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, ownMember(item, key) ?? ownMember(defaults, key) ?? ''])))}`;
 }
 
 /** One place in a value, as the walker sees it: a value as a whole, or one with parts. */
@@ -180,10 +180,17 @@ interface Part {
 }
 type Parts = ReadonlyMap<string, Part>;
 
+/** Returns the shape to use where the schema says nothing: objects have parts, all other values are whole. */
+function settled(shape: Shape | undefined, ...values: readonly unknown[]): Shape | undefined {
+  if (shape?.is !== 'scalar' || !shape.deduced) return shape;
+  const present = values.filter((value) => value !== undefined);
+  return present.length > 0 && present.every(isObject) ? { is: 'map', of: shape, atomic: false } : shape;
+}
+
 function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
   switch (shape?.is) {
     case 'struct':
-      return shape.atomic || !isObject(value) ? undefined : structParts(value, fieldsOf(shape.type));
+      return shape.atomic || !isObject(value) ? undefined : structParts(value, fieldsIn(shape), shape.rest);
     case 'map':
       return shape.atomic || !isObject(value) ? undefined : mapParts(value, shape.of);
     case 'list':
@@ -193,13 +200,21 @@ function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
   }
 }
 
-const structParts = (value: JsonObject, fields: ReadonlyMap<string, FieldType>): Parts | undefined =>
+const structParts = (
+  value: JsonObject,
+  fields: ReadonlyMap<string, FieldType>,
+  rest: Shape | undefined,
+): Parts | undefined =>
   fields.size === 0
     ? undefined
     : new Map(
         Object.entries(value).map(([key, inner]) => [
           `f:${key}`,
-          { value: inner, shape: fields.get(key)?.shape, declared: true },
+          {
+            value: inner,
+            shape: fields.get(key)?.shape ?? rest,
+            declared: rest === undefined || fields.has(key),
+          },
         ]),
       );
 
@@ -209,10 +224,10 @@ const mapParts = (value: JsonObject, shape: Shape): Parts =>
   );
 
 /** Returns items by key; items with the same key are one value that is only compared as a whole. */
-function listParts(value: readonly unknown[], { merge: { keys }, of: shape }: Shape & { is: 'list' }): Parts {
+function listParts(value: readonly unknown[], { merge, of: shape }: Shape & { is: 'list' }): Parts {
   const parts = new Map<string, Part>();
   for (const item of value) {
-    const key = itemKey(item, keys);
+    const key = itemKey(item, merge);
     const twin = parts.get(key);
     const items = twin && (twin.twins ?? [twin.value]);
     if (items)
@@ -225,7 +240,7 @@ function listParts(value: readonly unknown[], { merge: { keys }, of: shape }: Sh
 const isAtomic = (shape: Shape | undefined): boolean => {
   if (!shape || shape.is === 'scalar') return true;
   if (shape.is === 'list') return shape.merge.kind === 'atomic';
-  return shape.atomic || (shape.is === 'struct' && fieldsOf(shape.type).size === 0);
+  return shape.atomic || (shape.is === 'struct' && fieldsIn(shape).size === 0);
 };
 
 /** Returns every field that an object sets (structured-merge-diff `ToFieldSet`). */
@@ -235,7 +250,8 @@ export function setOf(value: unknown, shape: Shape): FieldSet {
   return set;
 }
 
-function fill(set: FieldSet, value: unknown, shape: Shape | undefined): void {
+function fill(set: FieldSet, value: unknown, declared: Shape | undefined): void {
+  const shape = settled(declared, value);
   const parts = isAtomic(shape) ? undefined : partsOf(value, shape);
   if (!parts) {
     if (isAtomic(shape)) set.member = true;
@@ -263,8 +279,9 @@ export function compare(before: unknown, after: unknown, shape: Shape): Comparis
   return result;
 }
 
-function walk(before: unknown, after: unknown, shape: Shape | undefined, at: Comparison): void {
+function walk(before: unknown, after: unknown, declared: Shape | undefined, at: Comparison): void {
   if (before === after) return;
+  const shape = settled(declared, before, after);
   const whole = isAtomic(shape);
   if (before === undefined) at.added.member = true;
   else if (after === undefined) at.removed.member = true;
@@ -292,12 +309,13 @@ function walkParts(left: Parts, right: Parts, at: Comparison): void {
 }
 
 /** Merges an applied configuration into a live value (structured-merge-diff `Merge`); neither is modified. */
-export function merge(live: unknown, applied: unknown, shape: Shape | undefined): unknown {
+export function merge(live: unknown, applied: unknown, declared: Shape | undefined): unknown {
   if (applied === undefined) return live;
+  const shape = settled(declared, live, applied);
   if (live === undefined || isAtomic(shape)) return applied;
   if (shape?.is === 'list') return mergeList(live, applied, shape);
   if (!isObject(live) || !isObject(applied)) return applied ?? live;
-  const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const fields = shape?.is === 'struct' ? fieldsIn(shape) : undefined;
   const out: Draft = { ...live };
   for (const [key, inner] of Object.entries(applied))
     setOwn(out, key, merge(ownMember(live, key), inner, shapeIn(shape, fields, key)));
@@ -308,15 +326,18 @@ const shapeIn = (
   shape: Shape | undefined,
   fields: ReadonlyMap<string, FieldType> | undefined,
   key: string,
-): Shape | undefined => fields?.get(key)?.shape ?? (shape?.is === 'map' ? shape.of : undefined);
+): Shape | undefined => {
+  if (shape?.is === 'map') return shape.of;
+  return fields?.get(key)?.shape ?? (shape?.is === 'struct' ? shape.rest : undefined);
+};
 
 function mergeList(live: unknown, applied: unknown, shape: Shape & { is: 'list' }): unknown {
   if (!Array.isArray(live) || !Array.isArray(applied)) return applied ?? live;
-  const keys = shape.merge.keys;
-  const standing = new Map(live.map((item: unknown) => [itemKey(item, keys), item]));
-  const wanted = new Map(applied.map((item: unknown) => [itemKey(item, keys), item]));
+  const how = shape.merge;
+  const standing = new Map(live.map((item: unknown) => [itemKey(item, how), item]));
+  const wanted = new Map(applied.map((item: unknown) => [itemKey(item, how), item]));
   const out = live.map((item: unknown) => {
-    const key = itemKey(item, keys);
+    const key = itemKey(item, how);
     return wanted.has(key) ? merge(item, wanted.get(key), shape.of) : item;
   });
   for (const [key, item] of wanted) if (!standing.has(key)) out.push(item);
@@ -324,17 +345,18 @@ function mergeList(live: unknown, applied: unknown, shape: Shape & { is: 'list' 
 }
 
 /** Returns the value without the members of a set; containers that are members are removed as a whole. */
-export function removeFields(value: unknown, set: FieldSet, shape: Shape | undefined): unknown {
+export function removeFields(value: unknown, set: FieldSet, declared: Shape | undefined): unknown {
+  const shape = settled(declared, value);
   if (isAtomic(shape)) return value;
   if (Array.isArray(value) && shape?.is === 'list') {
     return value.flatMap((item: unknown): unknown[] => {
-      const below = set.children.get(itemKey(item, shape.merge.keys));
+      const below = set.children.get(itemKey(item, shape.merge));
       if (!below) return [item];
       return below.member ? [] : [removeFields(item, below, shape.of)];
     });
   }
   if (!isObject(value)) return value;
-  const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
+  const fields = shape?.is === 'struct' ? fieldsIn(shape) : undefined;
   const out: Draft = {};
   for (const [key, inner] of Object.entries(value)) {
     const below = set.children.get(`f:${key}`);

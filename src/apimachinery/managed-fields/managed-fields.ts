@@ -16,7 +16,7 @@ import {
   union,
   writeSet,
 } from './field-set.ts';
-import type { Shape } from '../api-types.ts';
+import { type Shape, structOf } from '../api-types.ts';
 import { isObject, type JsonObject, objectAt, objectsAt, sameJson, stringAt, withMetadata } from '../json.ts';
 import { type Cause, StatusError } from '../status-error.ts';
 import { seconds } from '../times.ts';
@@ -114,7 +114,7 @@ export type ResetFields = readonly (readonly string[])[];
 export function manageUpdate(
   live: JsonObject | undefined,
   object: JsonObject,
-  type: string,
+  type: string | Shape,
   at: {
     readonly writer: Writer;
     readonly now: number;
@@ -127,8 +127,12 @@ export function manageUpdate(
 ): JsonObject {
   const managed = ownersBefore(live, object, at);
   if (live && managed.length === 0) return bare(object);
-  const shape: Shape = { is: 'struct', type, atomic: false };
-  const compared = compare(bare(live ?? at.zero ?? emptyStruct(type)), bare(object), shape);
+  const shape = typeof type === 'string' ? structOf(type) : type;
+  const compared = compare(
+    bare(live ?? at.zero ?? (typeof type === 'string' ? emptyStruct(type) : {})),
+    bare(object),
+    shape,
+  );
   const touched = strip(union(compared.added, compared.modified), at.reset);
   const changed = { removed: strip(compared.removed, at.reset) };
   const own = managed.findLast((entry) => sameWriter(entry.writer, at.writer));
@@ -185,7 +189,7 @@ export const keepManaged = (object: JsonObject, from: JsonObject | undefined): J
 export function manageApply(
   live: JsonObject,
   config: JsonObject,
-  type: string,
+  type: string | Shape,
   at: {
     readonly writer: Writer;
     readonly now: number;
@@ -195,7 +199,7 @@ export function manageApply(
     readonly finish: (object: JsonObject) => JsonObject;
   },
 ): JsonObject {
-  const shape: Shape = { is: 'struct', type, atomic: false };
+  const shape = typeof type === 'string' ? structOf(type) : type;
   const managed = read(live);
   const own = managed.find((entry) => sameWriter(entry.writer, at.writer));
   const others = managed.filter((entry) => entry !== own);

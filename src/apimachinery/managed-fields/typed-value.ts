@@ -1,5 +1,5 @@
 import { ownMember, tableOf } from '../../base/own.ts';
-import { fieldsOf, type Shape } from '../api-types.ts';
+import { fieldsIn, type ListMerge, type Shape, structOf } from '../api-types.ts';
 import { goValue } from '../go-value.ts';
 import { isObject, textOf } from '../json.ts';
 
@@ -38,8 +38,8 @@ function goSyntax(value: unknown): string {
  * Returns the faults of a value against its type, in the words of structured-merge-diff (`typed.Validate`): one line, or `errors:` and
  * one line each; undefined for a valid value.
  */
-export function typedFaults(value: unknown, type: string): string | undefined {
-  const faults = validate(value, { is: 'struct', type, atomic: false }, '');
+export function typedFaults(value: unknown, type: string | Shape): string | undefined {
+  const faults = validate(value, typeof type === 'string' ? structOf(type) : type, '');
   if (faults.length === 0) return undefined;
   const lines = faults.map(({ path, why }) => `${path}: ${why}`);
   return lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n');
@@ -58,7 +58,7 @@ function validate(value: unknown, shape: Shape, path: string): Fault[] {
       if (!isObject(value)) return [{ path, why: `expected map, got &{${goValue(value)}}` }];
       return Object.entries(value).flatMap(([key, inner]) => {
         const at = `${path}.${key}`;
-        const declared = shape.is === 'map' ? shape.of : fieldOf(shape.type, key);
+        const declared = shape.is === 'map' ? shape.of : fieldOf(shape, key);
         if (!declared) return [{ path: at, why: 'field not declared in schema' }];
         return validate(inner, declared, at);
       });
@@ -66,9 +66,9 @@ function validate(value: unknown, shape: Shape, path: string): Fault[] {
 }
 
 /** Structs without known fields accept anything. */
-function fieldOf(type: string, key: string): Shape | undefined {
-  const fields = fieldsOf(type);
-  return fields.size === 0 ? { is: 'scalar', scalar: 'any' } : fields.get(key)?.shape;
+function fieldOf(shape: Shape & { is: 'struct' }, key: string): Shape | undefined {
+  const fields = fieldsIn(shape);
+  return fields.size === 0 ? { is: 'scalar', scalar: 'any' } : (fields.get(key)?.shape ?? shape.rest);
 }
 
 function scalarFault(value: unknown, scalar: string, path: string): Fault[] {
@@ -85,7 +85,7 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
   const seen = new Set<string>();
   const faults: Fault[] = [];
   for (const [i, item] of items.entries()) {
-    const element = merge.kind === 'atomic' ? `[${i}]` : elementOf(item, merge.keys);
+    const element = merge.kind === 'atomic' ? `[${i}]` : elementOf(item, merge);
     if (element === undefined) {
       const why = 'associative list with keys may not have non-map elements';
       return [...faults, { path, why: `element ${i}: ${why}` }];
@@ -99,8 +99,8 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
 }
 
 /** Returns the identity of a list item; undefined where it has none. */
-function elementOf(item: unknown, keys: readonly string[]): string | undefined {
+function elementOf(item: unknown, { keys, defaults = defaultKeys }: ListMerge): string | undefined {
   if (keys.length === 0) return `[=${JSON.stringify(item)}]`;
   if (!isObject(item)) return undefined;
-  return `[${keys.map((key) => `${key}=${JSON.stringify(ownMember(item, key) ?? defaultKeys[key] ?? '')}`).join(',')}]`;
+  return `[${keys.map((key) => `${key}=${JSON.stringify(ownMember(item, key) ?? ownMember(defaults, key) ?? '')}`).join(',')}]`;
 }

@@ -1,46 +1,85 @@
-import { type JsonObject, listAt, nameOf, objectAt, valueAt, withMetadata } from '../../apimachinery/json.ts';
-import type { Clock } from '../../base/clock.ts';
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  namespaceOf,
+  objectAt,
+  valueAt,
+  withMetadata,
+} from '../../apimachinery/json.ts';
 import { keepManaged } from '../../apimachinery/managed-fields/managed-fields.ts';
-import type { Store } from '../storage/store.ts';
+import { systemContext } from '../controllers/controllers.ts';
+import type { ResourceApi } from '../endpoints/handlers/resource-api.ts';
+import type { World } from '../request/write-context.ts';
 import { withAcceptedNames } from './definition-names.ts';
 import { cleanupFinalizer, definitionKind, othersThan } from './definition-strategy.ts';
 
-/** Looks after CustomResourceDefinitions: names that come free are handed on, and what is being deleted goes once it is empty. */
-export class Definitions {
-  readonly #store: Store;
-  readonly #clock: Clock;
+interface Deps {
+  readonly world: World;
+  readonly resources: ResourceApi;
+}
 
-  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
-    this.#store = store;
-    this.#clock = clock;
+/** Looks after CustomResourceDefinitions: hands names on that come free, and removes definitions with their resources. */
+export class Definitions {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   /** Begins to follow the definitions. @returns what ends it */
   start(): () => void {
+    const { store } = this.#deps.world;
     this.#settle();
-    return this.#store.onChange((storage) => {
+    return store.onChange((storage, changes) => {
       if (storage === definitionKind.storage) this.#settle();
+      else if (changes.some(({ type }) => type === 'DELETED')) this.#settleStorage(storage);
     });
   }
 
+  /** What is gone may have been the last object of a definition that is being deleted. */
+  #settleStorage(storage: string): void {
+    const [group, plural] = storage.split('/');
+    const entry = this.#deps.world.store.get(definitionKind.storage, `${plural ?? ''}.${group ?? ''}`);
+    if (entry && isLeaving(entry.object)) this.#finalize(entry.object);
+  }
+
   #settle(): void {
-    for (const { object } of [...this.#store.list(definitionKind.storage)]) {
-      if (valueAt(object, 'metadata', 'deletionTimestamp') !== undefined) this.#finalize(object);
+    const { store, clock } = this.#deps.world;
+    for (const { object } of [...store.list(definitionKind.storage)]) {
+      if (isLeaving(object)) this.#finalize(object);
       else {
-        const others = othersThan(this.#store, nameOf(object));
-        const next = withAcceptedNames(object, others, this.#clock.now());
-        if (next !== object) this.#store.put(definitionKind.storage, keepManaged(next, object));
+        const next = withAcceptedNames(object, othersThan(store, nameOf(object)), clock.now());
+        if (next !== object) store.put(definitionKind.storage, keepManaged(next, object));
       }
     }
   }
 
-  /** Takes the server's own finalizer off; the definition goes when it was the last. */
+  /** Deletes what there is of a definition; once that is gone takes the server's own finalizer off, and the definition goes when it was the last. */
   #finalize(definition: JsonObject): void {
+    const { store } = this.#deps.world;
     const finalizers = listAt(objectAt(definition, 'metadata'), 'finalizers');
-    if (!finalizers.includes(cleanupFinalizer)) return;
+    if (!finalizers.includes(cleanupFinalizer) || this.#left(definition) > 0) return;
     const left = finalizers.filter((one) => one !== cleanupFinalizer);
     const next = withMetadata(definition, { finalizers: left.length > 0 ? left : undefined });
-    if (left.length > 0) this.#store.put(definitionKind.storage, next);
-    else this.#store.delete(definitionKind.storage, nameOf(definition), next);
+    if (left.length > 0) store.put(definitionKind.storage, next);
+    else store.delete(definitionKind.storage, nameOf(definition), next);
+  }
+
+  /** Deletes the objects of a definition. @returns how many finalizers hold */
+  #left(definition: JsonObject): number {
+    const { world, resources } = this.#deps;
+    const spec = objectAt(definition, 'spec');
+    const storage = `${String(spec['group'])}/${String(objectAt(spec, 'names')['plural'])}`;
+    const kind = resources.customKinds.find((one) => one.storage === storage);
+    if (!kind) return 0;
+    const registry = resources.registry(kind);
+    let left = 0;
+    for (const { object } of [...world.store.list(storage)])
+      if (!registry.delete(namespaceOf(object), nameOf(object), {}, systemContext(world)).deleted) left++;
+    return left;
   }
 }
+
+const isLeaving = (definition: JsonObject): boolean =>
+  valueAt(definition, 'metadata', 'deletionTimestamp') !== undefined;

@@ -54,6 +54,11 @@ export function furnishNamespaces(deps: ControllerDeps): () => void {
   });
 }
 
+/** Returns one kind for each storage: the versions of a kind share their objects. */
+const onePerStorage = (all: readonly Kind[]): readonly Kind[] => [
+  ...new Map(all.map((kind) => [kind.storage, kind])).values(),
+];
+
 /** Deletes the content of a terminating namespace, and removes the namespace when it is empty. */
 export function emptyNamespaces(deps: ControllerDeps): () => void {
   const { store } = deps.world;
@@ -64,7 +69,8 @@ export function emptyNamespaces(deps: ControllerDeps): () => void {
     const entry = store.get('namespaces', name);
     if (!entry || valueAt(entry.object, 'metadata', 'deletionTimestamp') === undefined) return;
     let left = 0;
-    for (const kind of namespaced) {
+    const custom = deps.resources.customKinds.filter((kind) => kind.namespaced);
+    for (const kind of [...namespaced, ...onePerStorage(custom)]) {
       const registry = deps.resources.registry(kind);
       for (const one of [...store.list(kind.storage, `${name}/`)]) {
         const { deleted } = registry.delete(name, nameOf(one.object), {}, systemContext(deps.world));

@@ -9,12 +9,18 @@ import {
   jsonFault,
   numberLiterals,
 } from '../../apimachinery/serializer/json-scan.ts';
-import { isObject, type JsonObject, stringAt } from '../../apimachinery/json.ts';
-import { findByKind, groupVersionOf } from '../../apimachinery/kinds.ts';
+import { isObject, type JsonObject, nameOf, stringAt } from '../../apimachinery/json.ts';
+import { type CustomType, decodeKind, findByKind, groupVersionOf } from '../../apimachinery/kinds.ts';
 import { mediaTypeOf } from './negotiate.ts';
 import { formats, mediaTypes, type Representation } from './negotiate.ts';
 import { ProtobufError, readProtobuf } from '../../apimachinery/serializer/protobuf-body.ts';
-import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/status-error.ts';
+import {
+  badRequest,
+  fault,
+  invalid,
+  StatusError,
+  unsupportedMediaType,
+} from '../../apimachinery/status-error.ts';
 import type { FieldValidation } from './write-options.ts';
 
 /** Maximum size of a body, bytes. */
@@ -40,10 +46,11 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** Returns the format of a body: JSON by default. @throws {StatusError} 415 */
-export function bodyFormat(request: IncomingMessage): Representation['format'] {
+export function bodyFormat(request: IncomingMessage, custom = false): Representation['format'] {
   const header = request.headers['content-type'] ?? '';
   const format = formats[mediaTypeOf(header === '' ? 'application/json' : header) ?? ''];
-  if (!format) throw unsupportedMediaType(mediaTypes);
+  if (!format || (custom && format === 'protobuf'))
+    throw unsupportedMediaType(custom ? mediaTypes.filter((type) => !type.includes('protobuf')) : mediaTypes);
   return format;
 }
 
@@ -55,6 +62,8 @@ export interface Expected {
   readonly type: string;
   /** Go's name of the internal type: `core.Pod`. */
   readonly internal: string;
+  /** Type of a custom resource; absent for built-in kinds. */
+  readonly custom?: CustomType;
   /** Reports whether an apiVersion is accepted; absent: only the expected one. */
   readonly fits?: (apiVersion: string) => boolean;
   /** Whether faults are reported without context, as kube-apiserver does for the options of a DELETE. */
@@ -160,7 +169,7 @@ export async function readWritten(
   expected: Expected,
   { fieldValidation }: { readonly fieldValidation: FieldValidation },
 ): Promise<WrittenObject> {
-  const format = bodyFormat(request);
+  const format = bodyFormat(request, expected.custom !== undefined);
   const { object, strict, empties } = readObject(await readBody(request), format, expected);
   return { object, empties, warnings: judged(strict, fieldValidation, expected) };
 }
@@ -204,8 +213,9 @@ export function decodeAs(
           `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
         );
   try {
-    refuseOthers(value, { apiVersion, kind }, expected, cannot);
-    const { object, strict, empties } = decodeType(value, expected.type, literals);
+    if (expected.custom) refuseOtherThanCustom(value, declared, expected, cannot);
+    else refuseOthers(value, { apiVersion, kind }, expected, cannot);
+    const { object, strict, empties } = decodeKind(expected, value, literals);
     const { apiVersion: _a, kind: _k, ...rest } = object;
     return { object: rest, strict: [...withoutUnknown(duplicates, strict), ...strict], empties };
   } catch (reason) {
@@ -263,6 +273,25 @@ function refuseOthers(
   );
 }
 
+/** @throws {StatusError} 400, 422 for an object that is not of the custom kind, or does not name its kind */
+function refuseOtherThanCustom(
+  value: JsonObject,
+  given: { readonly apiVersion: string; readonly kind: string },
+  { apiVersion, kind }: Expected,
+  cannot: (why: string) => StatusError,
+): void {
+  const missing = given.kind === '' ? 'Kind' : given.apiVersion === '' ? 'apiVersion' : undefined;
+  if (missing !== undefined) throw cannot(`Object '${missing}' is missing in '${JSON.stringify(value)}'`);
+  if (given.apiVersion !== apiVersion)
+    throw badRequest(
+      `the API version in the data (${given.apiVersion}) does not match the expected API version (${apiVersion})`,
+    );
+  if (given.kind !== kind)
+    throw invalid(kind, apiVersion.split('/')[0], nameOf(value), [
+      fault.invalid('kind', given.kind, `must be ${kind}`),
+    ]);
+}
+
 /** Decodes an object of another kind first, so that its own faults are reported before the wrong kind. @throws {DecodeError} */
 function decodeOther(value: JsonObject, apiVersion: string, kind: string): void {
   const other = findByKind(apiVersion, kind);
@@ -286,9 +315,11 @@ export const expectedOf = (kind: {
   readonly version: string;
   readonly kind: string;
   readonly type: string;
+  readonly custom?: CustomType;
 }): Expected => ({
   apiVersion: groupVersionOf(kind),
   kind: kind.kind,
   type: kind.type,
+  ...(kind.custom && { custom: kind.custom }),
   internal: internalName(kind),
 });

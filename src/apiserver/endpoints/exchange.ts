@@ -5,6 +5,7 @@ import { checkListOptions, type ListOptions, readListOptions, type Selection } f
 import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { isWritable } from '../../apimachinery/serializer/protobuf-writer.ts';
 import { checkKey, type Registry } from '../registry/registry.ts';
+import type { CustomResources } from '../apiextensions/custom-resources.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { ApiRequest, ResourcePath } from '../request/request.ts';
 import { sendBody } from './respond.ts';
@@ -18,6 +19,8 @@ export interface ResourceApiDeps {
   readonly world: World;
   readonly stopping: AbortSignal;
   readonly admission: AdmissionChain;
+  /** Kinds that CustomResourceDefinitions declare. */
+  readonly customs: CustomResources;
 }
 
 /** One request on a stored kind. */

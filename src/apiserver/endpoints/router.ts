@@ -5,6 +5,8 @@ import { issuer } from '../authentication/authenticator.ts';
 import type { TokenSigner } from '../authentication/users.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { CustomResources } from '../apiextensions/custom-resources.ts';
+import type { CustomScales } from '../apiextensions/custom-scales.ts';
 import { isGroup } from './discovery.ts';
 import {
   discovery,
@@ -58,6 +60,8 @@ export interface RouterDeps extends FilterDeps, TransientDeps {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly resources: ResourceApi;
+  readonly customs: CustomResources;
+  readonly scales: CustomScales;
   readonly subresources: Subresources;
   readonly signer: TokenSigner;
   /** `metrics.k8s.io`, loaded on first use; absent: not served. */
@@ -70,10 +74,9 @@ const plain = 'text/plain; charset=utf-8';
 /** Router answers every request: after the filters, by path. */
 export class Router {
   readonly #deps: RouterDeps;
-  /** The kinds in discovery. */
-  readonly #kinds: readonly Kind[];
-  /** The kinds that the server stores itself. */
-  readonly #apiKinds: readonly Kind[];
+  /** Built-in kinds that the server stores. */
+  readonly #builtIn: readonly Kind[];
+  #current: ServedKinds | undefined;
   readonly #since: number;
   readonly #enter: Entrance;
 
@@ -81,14 +84,27 @@ export class Router {
     this.#deps = deps;
     this.#since = deps.clock.now();
     this.#enter = filterChain(deps, (request, response) => this.#route(request, response));
-    this.#apiKinds = deps.clusterTrustBundles ? [...kinds, ...trustBundleKinds] : kinds;
-    this.#kinds = deps.metrics ? [...this.#apiKinds, ...metricsKinds] : this.#apiKinds;
+    this.#builtIn = deps.clusterTrustBundles ? [...kinds, ...trustBundleKinds] : kinds;
+  }
+
+  /** The kinds that are served; the same lists as long as no definition changes what it declares. */
+  get #served(): ServedKinds {
+    const { customs, metrics } = this.#deps;
+    const custom = customs.kinds;
+    if (this.#current?.custom === custom) return this.#current;
+    const api = custom.length > 0 ? [...this.#builtIn, ...custom] : this.#builtIn;
+    this.#current = { custom, api, all: metrics ? [...api, ...metricsKinds] : api };
+    return this.#current;
+  }
+
+  get #kinds(): readonly Kind[] {
+    return this.#served.all;
   }
 
   /** @param head the bytes after an upgrade request that Node no longer handles; absent for others */
   async handle(raw: IncomingMessage, response: ServerResponse, head?: Buffer): Promise<void> {
     try {
-      const request = readRequest(raw);
+      const request = readRequest(raw, (...place) => this.#deps.customs.find(...place));
       await this.#enter(head ? { ...request, upgrading: upgradeOf(raw, response, head) } : request, response);
     } catch (reason) {
       await this.#fail(raw, response, reason);
@@ -151,7 +167,9 @@ export class Router {
     if (!sub) throw noSuchResource();
     if (target.name === '' && sub.verbs.includes(verbOfMethod(request.method)))
       throw badRequest('name must be provided');
-    const handler = this.#deps.subresources.handler(kind.resource, sub.name);
+    if (kind.custom && sub.name === 'scale')
+      return this.#deps.scales.handle({ request, response, target, kind });
+    const handler = kind.custom ? undefined : this.#deps.subresources.handler(kind.resource, sub.name);
     if (handler) return handler({ request, response, target, kind });
     if (!sub.verbs.includes(verbOfMethod(request.method))) throw methodNotAllowed();
     await this.#deps.resources.handle(request, response, target, kind);
@@ -177,7 +195,7 @@ export class Router {
     const parts = path.split('/').filter(Boolean);
     if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts, this.#kinds);
     if (parts[0] === 'openapi') {
-      const described = { kinds: this.#apiKinds, since: this.#since };
+      const described = { kinds: this.#builtIn, since: this.#since };
       return openapi(request, response, parts, described);
     }
     if (documents.test(path)) return this.#document(request, response);
@@ -235,6 +253,15 @@ export class Router {
   }
 }
 
+/** Kinds that are served as long as the custom ones stay the same. */
+interface ServedKinds {
+  readonly custom: readonly Kind[];
+  /** Kinds that the server stores. */
+  readonly api: readonly Kind[];
+  /** Kinds that discovery lists. */
+  readonly all: readonly Kind[];
+}
+
 /** Whether something ran out of stack: only what a request holds nests so deep. */
 const isTooDeep = (reason: unknown): boolean =>
   reason instanceof RangeError && reason.message.includes('call stack');
@@ -252,7 +279,7 @@ const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jw
 function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kind): void {
   const verbs = subresourceOf(target)?.verbs ?? kind.verbs;
   if (verbs.includes(verbOf(method, target, new URLSearchParams())))
-    warnOf(raw, deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
+    warnOf(raw, kind.deprecation ?? deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
 }
 
 /** Deprecated kinds. */

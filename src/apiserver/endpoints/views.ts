@@ -139,5 +139,5 @@ export function listBody(
     };
   const kind = strategy.kind;
   const items = entries.map((entry) => entryText(entry, strategy, false)).join(',');
-  return `{"kind":"${kind.kind}List","apiVersion":"${groupVersionOf(kind)}","metadata":${JSON.stringify(metadata)},"items":[${items}]}\n`;
+  return `{"kind":"${kind.listKind ?? `${kind.kind}List`}","apiVersion":"${groupVersionOf(kind)}","metadata":${JSON.stringify(metadata)},"items":[${items}]}\n`;
 }

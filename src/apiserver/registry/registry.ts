@@ -1,5 +1,5 @@
+import type { Shape } from '../../apimachinery/api-types.ts';
 import { ownMember } from '../../base/own.ts';
-import { decodeType } from '../../apimachinery/serializer/codec.ts';
 import {
   type JsonObject,
   listAt,
@@ -12,7 +12,7 @@ import {
   withMetadata,
 } from '../../apimachinery/json.ts';
 import { type DeleteOptions, isFree } from './deletion.ts';
-import { groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
+import { decodeKind, groupVersionOf, type Kind, shapeOf } from '../../apimachinery/kinds.ts';
 import {
   keepManaged,
   manageApply,
@@ -107,6 +107,11 @@ export class Registry {
     this.#remover = new Remover(strategy, store);
   }
 
+  /** The type of the kind's objects: its name, or its shape. */
+  get #type(): string | Shape {
+    return this.#kind.custom ? shapeOf(this.#kind) : this.#kind.type;
+  }
+
   get #kind(): Kind {
     return this.strategy.kind;
   }
@@ -136,7 +141,7 @@ export class Registry {
   /** Begins to create an object. */
   beginCreate(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): PendingWrite {
     const bare = this.#bare(this.strategy.defaults(given), namespace);
-    const object = manageUpdate(undefined, bare, this.#kind.type, {
+    const object = manageUpdate(undefined, bare, this.#type, {
       writer,
       now: context.now,
       reset: this.strategy.createReset,
@@ -256,7 +261,7 @@ export class Registry {
     const entry = this.entry(at.namespace, at.name);
     const old = this.served(entry);
     const rules = this.rulesOf(at.subresource);
-    const object = manageUpdate(old, this.#whole(change(old), old), this.#kind.type, {
+    const object = manageUpdate(old, this.#whole(change(old), old), this.#type, {
       writer,
       now: context.now,
       reset: rules.reset,
@@ -375,7 +380,7 @@ export class Registry {
           subject,
           `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
         );
-      const object = manageApply({}, withMetadata(config, { name: at.name }), this.#kind.type, {
+      const object = manageApply({}, withMetadata(config, { name: at.name }), this.#type, {
         ...common,
         reset: this.strategy.createReset,
         finish: (merged) => this.#bare(this.strategy.defaults(this.decode(merged)), at.namespace),
@@ -386,7 +391,7 @@ export class Registry {
     const version =
       valueAt(config, 'metadata', 'resourceVersion') ?? valueAt(old, 'metadata', 'resourceVersion');
     this.#precondition(withMetadata(config, { resourceVersion: version }), old, at.name);
-    const object = manageApply(old, config, this.#kind.type, {
+    const object = manageApply(old, config, this.#type, {
       ...common,
       reset: rules.reset,
       finish: (merged) => this.#whole(this.decode(merged), old),
@@ -396,7 +401,7 @@ export class Registry {
 
   /** Returns the object in Go's normal form. @throws {DecodeError} */
   decode(object: JsonObject): JsonObject {
-    const { apiVersion: _a, kind: _k, ...rest } = decodeType(object, this.#kind.type).object;
+    const { apiVersion: _a, kind: _k, ...rest } = decodeKind(this.#kind, object).object;
     return rest;
   }
 

@@ -8,6 +8,9 @@ import { badRequest, methodNotAllowed, noSuchResource } from '../../apimachinery
 import type { Upgrading } from './upgrading.ts';
 import type { User } from '../authentication/users.ts';
 
+/** Finds the kind that is served under a group, version and plural. */
+export type KindFinder = (group: string, version: string, resource: string) => Kind | undefined;
+
 /** A parsed path of the resource API; `kind` is absent when the server does not serve it. */
 export interface ResourcePath {
   readonly group: string;
@@ -68,11 +71,11 @@ const watchPath = /^(\/+api\/+[^/]+\/+|\/+apis\/+[^/]+\/+[^/]+\/+)watch\/+(?=[^/
 export const isWatchPath = (url: string): boolean => watchPath.test(url);
 
 /** Converts an old watch path, `/api/v1/watch/…`, to a path and query; returns others unchanged. @throws {StatusError} 400 */
-export function withoutWatchPath(path: string, query: URLSearchParams): string {
+export function withoutWatchPath(path: string, query: URLSearchParams, find: KindFinder = findKind): string {
   const plain = path.replace(watchPath, '$1');
   if (plain === path) return path;
   query.set('watch', 'true');
-  const target = parseResourcePath(plain);
+  const target = parseResourcePath(plain, find);
   return target && isObjectOf(target) ? watchOfOne(plain, target, query) : plain;
 }
 
@@ -107,7 +110,7 @@ function versionIn(
 }
 
 /** Parses `/api/v1/…` and `/apis/group/version/…`; `undefined` for every other path, and for those of discovery. */
-export function parseResourcePath(path: string): ResourcePath | undefined {
+export function parseResourcePath(path: string, find: KindFinder = findKind): ResourcePath | undefined {
   const decoded = decodedPath(path);
   const head = versionIn(decoded.replace(/^\/+|\/+$/g, '').split('/'));
   if (!head) return undefined;
@@ -115,7 +118,7 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   const { namespace, inner, nested } = inNamespace(head.rest);
   const [resource = '', name = '', subresource = '', ...below] = inner;
   const isRouted = !isAstray(decoded);
-  const found = isRouted ? findKind(group, version, resource) : undefined;
+  const found = isRouted ? find(group, version, resource) : undefined;
   const kind = found?.namespaced === false && nested ? undefined : found;
   const rest = below.join('/') + (path.endsWith('/') && below.length > 0 ? '/' : '');
   return { group, version, namespace, resource, name, subresource, rest, nested, isRouted, kind };
@@ -180,12 +183,12 @@ function checkTimeout(request: UnauthenticatedRequest): void {
 }
 
 /** Parses a request. @throws {StatusError} 400 */
-export function readRequest(raw: IncomingMessage): UnauthenticatedRequest {
+export function readRequest(raw: IncomingMessage, find: KindFinder = findKind): UnauthenticatedRequest {
   const url = raw.url ?? '/';
   const cut = url.indexOf('?');
   const query = queryOf(url);
-  const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query);
-  const request = { raw, method: raw.method ?? 'GET', path, query, target: parseResourcePath(path) };
+  const path = withoutWatchPath(cut < 0 ? url : url.slice(0, cut), query, find);
+  const request = { raw, method: raw.method ?? 'GET', path, query, target: parseResourcePath(path, find) };
   checkTimeout(request);
   return request;
 }

@@ -20,7 +20,7 @@ import {
   numberLiterals,
 } from '../../../apimachinery/serializer/json-scan.ts';
 import { isObject, type JsonObject, listAt, objectAt, stringAt } from '../../../apimachinery/json.ts';
-import { groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
+import { decodeKind, groupVersionOf, type Kind, shapeOf } from '../../../apimachinery/kinds.ts';
 import { jsonPatch, mergePatch } from '../../../apimachinery/patch/patch.ts';
 import {
   badRequest,
@@ -44,11 +44,14 @@ const types: Readonly<Record<string, PatchType>> = tableOf({
 });
 
 /** Returns the type of a patch. A list of content types is routed here but then rejected. @throws {StatusError} 415 */
-export function patchTypeOf(contentType = ''): PatchType {
+export function patchTypeOf(contentType = '', { custom }: Pick<Kind, 'custom'> = {}): PatchType {
   const named = contentType.split(',').map((part) => (part.split(';')[0] ?? '').trim());
   if (!named.some((one) => Object.hasOwn(types, one))) throw unsupportedBody();
   const type = types[/^.+?(?=;)|^.*/.exec(contentType)?.[0] ?? ''];
-  if (!type) throw unsupportedMediaType(Object.keys(types));
+  if (!type || (custom && type === 'strategic'))
+    throw unsupportedMediaType(
+      Object.keys(types).filter((one) => !custom || ownMember(types, one) !== 'strategic'),
+    );
   return type;
 }
 
@@ -219,7 +222,7 @@ function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
     ![undefined, '', said[key]].includes(given[key] as string);
   if (differs('kind') || differs('apiVersion')) return wrongKind(given, kind, (why) => refused(shown(), why));
   try {
-    return { ...decodeType(given, kind.type, literalsOf(patch)), shown };
+    return { ...decodeKind(kind, given, literalsOf(patch)), shown };
   } catch (reason) {
     if (reason instanceof DecodeError) throw refused(shown(), reason.message);
     throw reason;
@@ -302,7 +305,7 @@ export function applyConfig(value: JsonObject, kind: Kind): JsonObject {
   if (listAt(metadata, 'managedFields').length > 0) throw badRequest('metadata.managedFields must be nil');
   const version = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
   const shown = `(${stringAt(metadata, 'namespace')}/${stringAt(metadata, 'name')}; ${version})`;
-  const wrong = typedFaults(value, kind.type);
+  const wrong = typedFaults(value, kind.custom ? shapeOf(kind) : kind.type);
   if (wrong !== undefined)
     throw new StatusError(500, '', `failed to create typed patch object ${shown}: ${wrong}`);
   checkDecodes(value, kind, (why) => {
@@ -322,7 +325,7 @@ function kindText(value: JsonObject): string {
 /** @throws {StatusError} 500 if it cannot be decoded as the kind */
 function checkDecodes(value: JsonObject, kind: Kind, told: (why: string) => string): void {
   try {
-    decodeType(value, kind.type);
+    decodeKind(kind, value);
   } catch (reason) {
     if (reason instanceof DecodeError) throw new StatusError(500, '', told(reason.message));
     throw reason;

@@ -14,7 +14,7 @@ type Verb = (exchange: Exchange) => Promise<void>;
 /** ResourceApi routes requests on stored kinds to their verbs. */
 export class ResourceApi {
   readonly #deps: ResourceApiDeps;
-  readonly #registries = new Map<Kind, Registry>();
+  readonly #registries = new WeakMap<Kind, Registry>();
   readonly #ofItem: Readonly<Record<string, Verb>>;
   readonly #ofCollection: Readonly<Record<string, Verb>>;
 
@@ -35,10 +35,15 @@ export class ResourceApi {
     };
   }
 
+  /** Kinds that CustomResourceDefinitions declare at present. */
+  get customKinds(): readonly Kind[] {
+    return this.#deps.customs.kinds;
+  }
+
   registry(kind: Kind): Registry {
     let registry = this.#registries.get(kind);
     if (!registry) {
-      const strategy = strategies.get(kind);
+      const strategy = strategies.get(kind) ?? this.#deps.customs.strategyOf(kind);
       if (!strategy) throw new Error(`no rules for ${kind.kind}`);
       registry = new Registry(strategy, this.#deps.world.store);
       this.#registries.set(kind, registry);

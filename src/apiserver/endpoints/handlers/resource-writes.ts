@@ -174,7 +174,7 @@ export class ResourceWrites {
     const { request, kind } = exchange;
     const representation = representationOf(exchange);
     // a create checks its content type before its options, an update after them
-    if (options === 'CreateOptions') bodyFormat(request.raw);
+    if (options === 'CreateOptions') bodyFormat(request.raw, kind.custom !== undefined);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
     const { object, empties, warnings } = await readWritten(request.raw, expectedOf(kind), query);
     const context = { ...contextOf(this.#deps.world, request, query.dryRun), empties };
@@ -203,7 +203,7 @@ export class ResourceWrites {
 
   async patch(exchange: Exchange): Promise<void> {
     const { request } = exchange;
-    const type = patchTypeOf(request.raw.headers['content-type']);
+    const type = patchTypeOf(request.raw.headers['content-type'], exchange.kind);
     const representation = representationOf(exchange);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], {
       options: 'PatchOptions',

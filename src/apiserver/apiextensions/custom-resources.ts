@@ -1,0 +1,83 @@
+import { findKind, type Kind } from '../../apimachinery/kinds.ts';
+import { type JsonObject, objectAt, sameJson } from '../../apimachinery/json.ts';
+import type { Strategy } from '../registry/strategy.ts';
+import type { Store } from '../storage/store.ts';
+import { type CustomKind, customKindsOf } from './custom-kinds.ts';
+import { customStrategy } from './custom-strategy.ts';
+import { isEstablished } from './definition-names.ts';
+import { definitionKind } from './definition-strategy.ts';
+
+/** A definition, and what is served of it. */
+interface Served {
+  readonly definition: JsonObject;
+  readonly kinds: readonly CustomKind[];
+}
+
+/** Whether two states of a definition serve the same. */
+const servesSame = (a: JsonObject, b: JsonObject): boolean =>
+  sameJson(a['spec'], b['spec']) &&
+  isEstablished(a) === isEstablished(b) &&
+  sameJson(objectAt(a, 'status')['acceptedNames'], objectAt(b, 'status')['acceptedNames']);
+
+/** The kinds that CustomResourceDefinitions declare, as they stand in the store. */
+export class CustomResources {
+  readonly #store: Store;
+  #served = new Map<string, Served>();
+  #kinds: readonly Kind[] = [];
+  readonly #strategies = new WeakMap<Kind, Strategy>();
+  readonly #customs = new WeakMap<Kind, CustomKind>();
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#load();
+    store.onChange((storage) => {
+      if (storage === definitionKind.storage) this.#load();
+    });
+  }
+
+  #load(): void {
+    const before = this.#served;
+    const now = new Map<string, Served>();
+    for (const { key, object } of this.#store.list(definitionKind.storage)) {
+      const known = before.get(key);
+      const same = known !== undefined && servesSame(known.definition, object);
+      now.set(key, same ? known : { definition: object, kinds: customKindsOf(object) });
+    }
+    const isSame = now.size === before.size && [...now].every(([key, one]) => before.get(key) === one);
+    if (isSame) return;
+    this.#served = now;
+    const customs = [...now.values()].flatMap(({ kinds }) => kinds);
+    for (const custom of customs) this.#customs.set(custom.kind, custom);
+    this.#kinds = customs.map(({ kind }) => kind);
+  }
+
+  /** Every custom kind that is served, in the order of discovery. */
+  get kinds(): readonly Kind[] {
+    return this.#kinds;
+  }
+
+  /** Finds a served kind, built in or not, by its place in a path. */
+  find(group: string, version: string, resource: string): Kind | undefined {
+    return (
+      findKind(group, version, resource) ??
+      this.#kinds.find(
+        (kind) => kind.group === group && kind.version === version && kind.resource === resource,
+      )
+    );
+  }
+
+  /** What is special about a custom kind. */
+  customOf(kind: Kind): CustomKind | undefined {
+    return this.#customs.get(kind);
+  }
+
+  /** The rules of a custom kind. */
+  strategyOf(kind: Kind): Strategy | undefined {
+    const standing = this.#strategies.get(kind);
+    const custom = this.#customs.get(kind);
+    if (standing || !custom) return standing;
+    const made = customStrategy(custom);
+    this.#strategies.set(kind, made);
+    return made;
+  }
+}

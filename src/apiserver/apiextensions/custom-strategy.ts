@@ -1,0 +1,105 @@
+import { ownMember, setOwn } from '../../base/own.ts';
+import {
+  type JsonObject,
+  objectAt,
+  sameJson,
+  valueAt,
+  without,
+  withMetadata,
+} from '../../apimachinery/json.ts';
+import { qualified, StatusError } from '../../apimachinery/status-error.ts';
+import { bump } from '../registry/deletion.ts';
+import type { Strategy, UpdateRules } from '../registry/strategy.ts';
+import type { WriteContext } from '../request/write-context.ts';
+import type { CustomKind } from './custom-kinds.ts';
+import { definitionKind } from './definition-strategy.ts';
+import { pruned, type Structural, withSchemaDefaults } from './structural.ts';
+
+const content = (object: JsonObject): JsonObject => without(object, 'metadata', 'apiVersion', 'kind');
+
+/** The object with another status, or without one. */
+const withStatus = (object: JsonObject, status: unknown): JsonObject => {
+  const rest = without(object, 'status');
+  if (status !== undefined) setOwn(rest, 'status', status);
+  return rest;
+};
+
+/** The object by another schema than it was written by. */
+const shaped = (object: JsonObject, schema: Structural): JsonObject =>
+  withSchemaDefaults(pruned(object, schema, [], { isResource: true }), schema) as JsonObject;
+
+/** Rules of the resource itself: everything counts but the metadata, and the status where that has a door of its own. */
+function mainRules(hasStatus: boolean): UpdateRules {
+  return {
+    reset: hasStatus ? [['f:status']] : [],
+    prepare(object, old) {
+      const next = hasStatus ? withStatus(object, ownMember(old, 'status')) : object;
+      return sameJson(content(next), content(old)) ? next : withMetadata(next, bump(old));
+    },
+  };
+}
+
+/** Rules of the status: nothing else changes, labels and annotations neither. */
+const statusRules: UpdateRules = {
+  reset: [['f:apiVersion'], ['f:kind'], ['f:metadata'], ['f:spec']],
+  prepare: (object, old) =>
+    withStatus(
+      withMetadata(old, { managedFields: objectAt(object, 'metadata')['managedFields'] }),
+      ownMember(object, 'status'),
+    ),
+};
+
+/** @throws {StatusError} 405 where the definition is on its way out */
+function checkServing({ group, resource }: CustomKind['kind'], { world }: WriteContext): void {
+  const definition = world.store.get(definitionKind.storage, `${resource}.${group}`)?.object;
+  if (valueAt(definition, 'metadata', 'deletionTimestamp') === undefined) return;
+  throw new StatusError(
+    405,
+    'MethodNotAllowed',
+    `create is not supported on resources of kind ${JSON.stringify(qualified(resource, group))}`,
+    { details: { group, kind: resource } },
+  );
+}
+
+const noWebhook = ({ kind }: CustomKind): StatusError =>
+  new StatusError(
+    500,
+    'InternalError',
+    `Internal error occurred: conversion webhook for ${kind.group}/${kind.version}, Kind=${kind.kind} is not called: this server serves such objects in their storage version only`,
+    { details: {} },
+  );
+
+/** The rules of a custom resource. Follows apiextensions-apiserver's `customResourceStrategy`. */
+export function customStrategy(custom: CustomKind): Strategy {
+  const { kind, schema, storageSchema, needsWebhook } = custom;
+  const hasStatus = kind.subresources.some((sub) => sub.name === 'status');
+  const served = new WeakMap<JsonObject, JsonObject>();
+  return {
+    kind,
+    defaults: (object) => withSchemaDefaults(object, schema) as JsonObject,
+    prepareCreate(object, context) {
+      checkServing(kind, context);
+      return withMetadata(hasStatus ? withStatus(object, undefined) : object, { generation: 1 });
+    },
+    validateCreate: () => [],
+    createReset: hasStatus ? [['f:status']] : [],
+    main: mainRules(hasStatus),
+    subresources: hasStatus ? { status: statusRules } : {},
+    createOnUpdate: false,
+    unconditionalUpdate: false,
+    deleteReturnsObject: false,
+    fromStorage(object) {
+      if (needsWebhook) throw noWebhook(custom);
+      const known = served.get(object);
+      if (known) return known;
+      const now = shaped(object, schema);
+      const same = sameJson(now, object) ? object : now;
+      served.set(object, same);
+      return same;
+    },
+    toStorage(object) {
+      if (needsWebhook) throw noWebhook(custom);
+      return storageSchema ? shaped(object, storageSchema) : object;
+    },
+  };
+}

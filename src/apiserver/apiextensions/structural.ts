@@ -1,0 +1,180 @@
+import { ownMember, setOwn } from '../../base/own.ts';
+import type { FieldType, Shape } from '../../apimachinery/api-types.ts';
+import {
+  type Draft,
+  isObject,
+  type JsonObject,
+  listAt,
+  objectAt,
+  stringAt,
+} from '../../apimachinery/json.ts';
+
+/** A structural schema, as a CustomResourceDefinition has it: JSON schema with Kubernetes' extensions. */
+export type Structural = JsonObject;
+
+const at = (schema: Structural | undefined, key: string): Structural | undefined => {
+  const inner = schema && ownMember(schema, key);
+  return isObject(inner) ? inner : undefined;
+};
+
+/** The schema of a list's items. */
+export const itemsOf = (schema: Structural | undefined): Structural | undefined => at(schema, 'items');
+/** The schema of a declared member. */
+export const propertyOf = (schema: Structural | undefined, name: string): Structural | undefined =>
+  at(at(schema, 'properties'), name);
+/** The schema of the members of a map. */
+export const valuesOf = (schema: Structural | undefined): Structural | undefined =>
+  at(schema, 'additionalProperties');
+
+export const isPreserving = (schema: Structural | undefined): boolean =>
+  schema?.['x-kubernetes-preserve-unknown-fields'] === true;
+export const isEmbedded = (schema: Structural | undefined): boolean =>
+  schema?.['x-kubernetes-embedded-resource'] === true;
+export const isIntOrString = (schema: Structural | undefined): boolean =>
+  schema?.['x-kubernetes-int-or-string'] === true;
+
+const resourceFields = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** Where a value stands, for what is said of it. */
+const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
+
+/** Where a value stands, and whether it is a resource whatever its schema says. */
+interface Place {
+  readonly path?: string;
+  readonly isResource?: boolean;
+}
+
+/** Whether a value keeps the members that its schema does not declare. */
+const keepsAll = (schema: Structural | undefined): boolean =>
+  isPreserving(schema) || schema?.['additionalProperties'] === true;
+
+/**
+ * Returns the value without the fields that its schema does not declare. Follows apiextensions-apiserver's pruning.
+ *
+ * @param unknown takes the path of each field that was left out
+ */
+export function pruned(
+  value: unknown,
+  schema: Structural | undefined,
+  unknown: string[],
+  { path = '', isResource = false }: Place = {},
+): unknown {
+  if (Array.isArray(value)) {
+    const items = itemsOf(schema);
+    if (!items && isPreserving(schema)) return value;
+    return value.map((item: unknown, i) =>
+      pruned(item, items, unknown, { path: `${path}[${i}]`, isResource: isEmbedded(items) }),
+    );
+  }
+  return isObject(value) ? prunedObject(value, schema, unknown, { path, isResource }) : value;
+}
+
+function prunedObject(
+  value: JsonObject,
+  schema: Structural | undefined,
+  unknown: string[],
+  { path, isResource }: Required<Place>,
+): JsonObject {
+  const out: Draft = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const of = propertyOf(schema, key) ?? valuesOf(schema);
+    const place = below(path, key);
+    if (isResource && resourceFields.has(key)) setOwn(out, key, inner);
+    else if (of) setOwn(out, key, pruned(inner, of, unknown, { path: place, isResource: isEmbedded(of) }));
+    else if (keepsAll(schema)) setOwn(out, key, inner);
+    else unknown.push(place);
+  }
+  return out;
+}
+
+/** Returns a value, or the default of its schema where it is absent, or null and may not be null. */
+function orDefault(value: unknown, schema: Structural | undefined): unknown {
+  const fallback = schema && ownMember(schema, 'default');
+  if (fallback === undefined) return value;
+  const isVoid = value === undefined || (value === null && schema?.['nullable'] !== true);
+  return isVoid ? fallback : value;
+}
+
+/** Returns the value with the defaults of its schema. Follows apiextensions-apiserver's defaulting. */
+export function withSchemaDefaults(value: unknown, schema: Structural | undefined): unknown {
+  if (!schema) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => withSchemaDefaults(item, itemsOf(schema)));
+  if (!isObject(value)) return value;
+  const out: Draft = {};
+  for (const key of new Set([...Object.keys(value), ...Object.keys(objectAt(schema, 'properties'))])) {
+    const declared = propertyOf(schema, key) ?? valuesOf(schema);
+    const kept = orDefault(ownMember(value, key), declared);
+    if (kept !== undefined) setOwn(out, key, withSchemaDefaults(kept, declared));
+  }
+  return out;
+}
+
+const deduced: Shape = { is: 'scalar', scalar: 'any', deduced: true };
+const anything: Shape = { is: 'scalar', scalar: 'any' };
+const text: Shape = { is: 'scalar', scalar: 'string' };
+const metadata: Shape = { is: 'struct', type: 'ObjectMeta', atomic: false };
+const resourceShapes: readonly (readonly [string, Shape])[] = [
+  ['apiVersion', text],
+  ['kind', text],
+  ['metadata', metadata],
+];
+
+const fieldOf = (name: string, shape: Shape): FieldType => ({
+  name,
+  shape,
+  required: false,
+  pointer: true,
+  always: false,
+});
+
+/** What server-side apply has to know of a schema. */
+export function shapeOfSchema(schema: Structural, isResource = false): Shape {
+  if (isIntOrString(schema)) return anything;
+  switch (schema['type']) {
+    case 'object':
+      return objectShape(schema, isResource);
+    case 'array':
+      return listShape(schema);
+    case 'string':
+      return text;
+    case 'boolean':
+      return { is: 'scalar', scalar: 'boolean' };
+    case 'integer':
+    case 'number':
+      return { is: 'scalar', scalar: 'double' };
+    default:
+      return deduced;
+  }
+}
+
+function objectShape(schema: Structural, isResource: boolean): Shape {
+  const atomic = schema['x-kubernetes-map-type'] === 'atomic';
+  const resource = isResource || isEmbedded(schema);
+  const properties = Object.entries(objectAt(schema, 'properties')).filter(
+    (one): one is [string, JsonObject] => isObject(one[1]),
+  );
+  const values = ownMember(schema, 'additionalProperties');
+  if (properties.length === 0 && !resource) {
+    if (isObject(values)) return { is: 'map', of: shapeOfSchema(values), atomic };
+    return atomic ? anything : deduced;
+  }
+  const fields = new Map(properties.map(([name, one]) => [name, fieldOf(name, shapeOfSchema(one))]));
+  if (resource) for (const [name, shape] of resourceShapes) fields.set(name, fieldOf(name, shape));
+  const rest = isPreserving(schema) || values === true ? { rest: deduced } : {};
+  return { is: 'struct', type: '', atomic, fields, ...rest };
+}
+
+function listShape(schema: Structural): Shape {
+  const items = itemsOf(schema) ?? {};
+  const of = shapeOfSchema(items);
+  const type = stringAt(schema, 'x-kubernetes-list-type');
+  if (type === 'set') return { is: 'list', of, merge: { kind: 'set', keys: [] } };
+  if (type !== 'map') return { is: 'list', of, merge: { kind: 'atomic', keys: [] } };
+  const keys = listAt(schema, 'x-kubernetes-list-map-keys') as readonly string[];
+  const defaults: Draft = {};
+  for (const key of keys) {
+    const fallback = ownMember(propertyOf(items, key) ?? {}, 'default');
+    if (fallback !== undefined) setOwn(defaults, key, fallback);
+  }
+  return { is: 'list', of, merge: { kind: 'map', keys, defaults } };
+}

@@ -7,13 +7,14 @@ import {
   without,
   withMetadata,
 } from '../../apimachinery/json.ts';
-import { qualified, StatusError } from '../../apimachinery/status-error.ts';
+import { type FieldFault, qualified, StatusError } from '../../apimachinery/status-error.ts';
 import { bump } from '../registry/deletion.ts';
 import type { Strategy, UpdateRules } from '../registry/strategy.ts';
 import type { WriteContext } from '../request/write-context.ts';
 import type { CustomKind } from './custom-kinds.ts';
 import { definitionKind } from './definition-strategy.ts';
 import { pruned, type Structural, withSchemaDefaults } from './structural.ts';
+import { valueFaults } from './value-rules.ts';
 
 const content = (object: JsonObject): JsonObject => without(object, 'metadata', 'apiVersion', 'kind');
 
@@ -74,6 +75,8 @@ export function customStrategy(custom: CustomKind): Strategy {
   const { kind, schema, storageSchema, needsWebhook } = custom;
   const hasStatus = kind.subresources.some((sub) => sub.name === 'status');
   const served = new WeakMap<JsonObject, JsonObject>();
+  const validate = (object: JsonObject, old: JsonObject): readonly FieldFault[] =>
+    valueFaults(object, schema, old);
   return {
     kind,
     defaults: (object) => withSchemaDefaults(object, schema) as JsonObject,
@@ -81,10 +84,10 @@ export function customStrategy(custom: CustomKind): Strategy {
       checkServing(kind, context);
       return withMetadata(hasStatus ? withStatus(object, undefined) : object, { generation: 1 });
     },
-    validateCreate: () => [],
+    validateCreate: (object) => valueFaults(object, schema),
     createReset: hasStatus ? [['f:status']] : [],
-    main: mainRules(hasStatus),
-    subresources: hasStatus ? { status: statusRules } : {},
+    main: { ...mainRules(hasStatus), validate },
+    subresources: hasStatus ? { status: { ...statusRules, validate } } : {},
     createOnUpdate: false,
     unconditionalUpdate: false,
     deleteReturnsObject: false,

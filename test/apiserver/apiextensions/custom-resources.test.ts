@@ -380,3 +380,11 @@ test('definitions and objects outlive a restart', async () => {
   await second.stop();
   await rm(dataDir, { recursive: true });
 });
+
+test('values that break the schema are refused', async () => {
+  const wrong = await post(widget('wrong', { spec: { replicas: 'x', parts: [{ size: 1 }] } }));
+  expect(wrong.status).toBe(422);
+  expect(seen(wrong).message).toBe(
+    'Widget.example.com "wrong" is invalid: [spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string", spec.parts[0].name: Required value]',
+  );
+});

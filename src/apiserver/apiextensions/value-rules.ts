@@ -1,0 +1,263 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { ownMember } from '../../base/own.ts';
+import {
+  canonicalJson,
+  isObject,
+  type JsonObject,
+  listAt,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+  textOf,
+} from '../../apimachinery/json.ts';
+import { fault, type FieldFault } from '../../apimachinery/status-error.ts';
+import { isEmbedded, isIntOrString, itemsOf, propertyOf, type Structural, valuesOf } from './structural.ts';
+
+/** One value on its way through validation. */
+interface Place {
+  readonly path: string;
+  /** The value that stands; absent for a new one. Values that stay the same are not judged again. */
+  readonly old?: unknown;
+}
+
+/** Returns a path as messages show it; the object itself has none. */
+const shown = (path: string): string => (path === '' ? '<nil>' : path);
+const bodyAt = (path: string): string => `${path} in body`;
+
+const typeName = (value: unknown): string => {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+};
+
+const bad = (path: string, value: unknown, why: string): FieldFault => fault.invalid(shown(path), value, why);
+
+/** A fault of the type of a value. */
+const wrongType = (path: string, value: unknown, type: string, said: string): FieldFault => ({
+  ...bad(path, value, `${bodyAt(path)} must be of type ${type}: ${JSON.stringify(said)}`),
+  reason: 'FieldValueTypeInvalid',
+});
+
+/**
+ * Returns what of a custom resource breaks its schema, in kube-apiserver's words.
+ *
+ * @param old the object that stands: what an update leaves as it is is not judged again (ratcheting)
+ */
+export function valueFaults(object: JsonObject, schema: Structural, old?: JsonObject): readonly FieldFault[] {
+  return faultsOf(object, schema, { path: '', ...(old && { old }) });
+}
+
+function faultsOf(value: unknown, schema: Structural, place: Place): FieldFault[] {
+  const { path, old } = place;
+  if (old !== undefined && sameJson(value, old)) return [];
+  if (value === null && schema['nullable'] === true) return [];
+  const type = typeFaults(value, schema, path);
+  if (type.length > 0) return type;
+  return [
+    ...enumFaults(value, schema, path),
+    ...(typeof value === 'string' ? textFaults(value, schema, path) : []),
+    ...(typeof value === 'number' ? numberFaults(value, schema, path) : []),
+    ...(Array.isArray(value) ? listFaults(value, schema, place) : []),
+    ...(isObject(value) ? objectFaults(value, schema, place) : []),
+    ...junctorFaults(value, schema, path),
+  ];
+}
+
+function typeFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
+  const found = typeName(value);
+  const wanted = isIntOrString(schema) ? ['integer', 'string'] : [stringAt(schema, 'type')];
+  const [first = ''] = wanted;
+  if (first === '' || wanted.includes(found) || (first === 'number' && found === 'integer')) return [];
+  return [wrongType(path, found, wanted.join(','), found)];
+}
+
+function enumFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
+  const values = listAt(schema, 'enum');
+  if (values.length === 0 || values.some((one) => sameJson(one, value))) return [];
+  return [fault.unsupported(shown(path), value, values.map(textOf))];
+}
+
+function textFaults(value: string, schema: Structural, path: string): FieldFault[] {
+  const faults: FieldFault[] = [];
+  const { maxLength, minLength } = schema;
+  const length = Array.from(value).length; // code points
+  if (typeof maxLength === 'number' && length > maxLength) faults.push(fault.tooLong(shown(path), maxLength));
+  if (typeof minLength === 'number' && length < minLength)
+    faults.push(bad(path, value, `${bodyAt(path)} should be at least ${minLength} chars long`));
+  const pattern = stringAt(schema, 'pattern');
+  if (pattern !== '' && !matches(pattern, value))
+    faults.push(bad(path, value, `${bodyAt(path)} should match '${pattern}'`));
+  const format = stringAt(schema, 'format');
+  if (ownMember(formats, format)?.(value) === false) faults.push(wrongType(path, value, format, value));
+  return faults;
+}
+
+/** Whether a text matches an expression of Go; one that cannot be read matches everything. */
+function matches(pattern: string, value: string): boolean {
+  const [, flags = '', rest = pattern] = /^\(\?([ims]+)\)(.*)$/su.exec(pattern) ?? [];
+  try {
+    return new RegExp(rest.replaceAll('\\z', '$').replaceAll('\\A', '^'), `u${flags}`).test(value);
+  } catch {
+    return true;
+  }
+}
+
+const isCidr = (value: string): boolean => {
+  const [address = '', length = ''] = value.split('/');
+  return isIP(address) > 0 && /^\d{1,3}$/.test(length) && Number(length) <= (isIPv4(address) ? 32 : 128);
+};
+
+/** Formats that are checked, each with what is right. */
+const formats: Readonly<Record<string, (value: string) => boolean>> = {
+  ipv4: isIPv4,
+  ipv6: isIPv6,
+  cidr: isCidr,
+  uuid: (value) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(value),
+  date: (value) => /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
+  'date-time': (value) =>
+    /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(value) &&
+    !Number.isNaN(Date.parse(value)),
+  byte: (value) => value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value),
+  mac: (value) => /^([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$/.test(value),
+};
+
+function numberFaults(value: number, schema: Structural, path: string): FieldFault[] {
+  const faults: FieldFault[] = [];
+  const { maximum, minimum, multipleOf } = schema;
+  const [below, above] = [schema['exclusiveMaximum'] === true, schema['exclusiveMinimum'] === true];
+  const at = bodyAt(path);
+  if (typeof maximum === 'number' && (below ? value >= maximum : value > maximum))
+    faults.push(bad(path, value, `${at} should be less than${below ? '' : ' or equal to'} ${maximum}`));
+  if (typeof minimum === 'number' && (above ? value <= minimum : value < minimum))
+    faults.push(bad(path, value, `${at} should be greater than${above ? '' : ' or equal to'} ${minimum}`));
+  if (typeof multipleOf === 'number' && !Number.isInteger(value / multipleOf))
+    faults.push(bad(path, value, `${at} should be a multiple of ${multipleOf}`));
+  return faults;
+}
+
+const tooMany = (path: string, count: number, most: number): FieldFault => ({
+  reason: 'FieldValueTooMany',
+  field: shown(path),
+  message: `Too many: ${count}: must have at most ${most} items`,
+});
+
+function sizeFaults(
+  count: number,
+  schema: Structural,
+  path: string,
+  what: 'Items' | 'Properties',
+): FieldFault[] {
+  const [most, least] = [ownMember(schema, `max${what}`), ownMember(schema, `min${what}`)];
+  const few = `${bodyAt(path)} should have at least ${textOf(least)} ${what.toLowerCase()}`;
+  return [
+    ...(typeof most === 'number' && count > most ? [tooMany(path, count, most)] : []),
+    ...(typeof least === 'number' && count < least ? [bad(path, count, few)] : []),
+  ];
+}
+
+function listFaults(value: readonly unknown[], schema: Structural, { path, old }: Place): FieldFault[] {
+  const items = itemsOf(schema);
+  const keyed = keysOf(schema);
+  const standing = new Map(
+    keyed && Array.isArray(old) ? old.map((item: unknown) => [keyed(item), item] as const) : [],
+  );
+  return [
+    ...sizeFaults(value.length, schema, path, 'Items'),
+    ...(keyed ? twinFaults(value, schema, keyed, path) : []),
+    ...(items
+      ? value.flatMap((item, i) => {
+          const before = keyed && standing.get(keyed(item));
+          return faultsOf(item, items, {
+            path: `${path}[${i}]`,
+            ...(before !== undefined && { old: before }),
+          });
+        })
+      : []),
+  ];
+}
+
+/** How the items of a list are told apart; absent where they are not. */
+function keysOf(schema: Structural): ((item: unknown) => string) | undefined {
+  const type = schema['x-kubernetes-list-type'];
+  if (type === 'set') return canonicalJson;
+  return type === 'map' ? (item) => canonicalJson(keyPart(item, schema)) : undefined;
+}
+
+const keyPart = (item: unknown, schema: Structural): unknown =>
+  isObject(item)
+    ? Object.fromEntries(
+        (listAt(schema, 'x-kubernetes-list-map-keys') as readonly string[]).map((key) => [
+          key,
+          ownMember(item, key),
+        ]),
+      )
+    : item;
+
+function twinFaults(
+  value: readonly unknown[],
+  schema: Structural,
+  keyed: (item: unknown) => string,
+  path: string,
+): FieldFault[] {
+  const seen = new Set<string>();
+  return value.flatMap((item, i) => {
+    const key = keyed(item);
+    const isTwin = seen.has(key);
+    seen.add(key);
+    const part = schema['x-kubernetes-list-type'] === 'map' ? keyPart(item, schema) : item;
+    return isTwin ? [fault.duplicate(`${path}[${i}]`, part)] : [];
+  });
+}
+
+function objectFaults(value: JsonObject, schema: Structural, { path, old }: Place): FieldFault[] {
+  const below = (key: string): string => (path === '' ? key : `${path}.${key}`);
+  const needed = (listAt(schema, 'required') as readonly string[]).filter(
+    (key) => ownMember(value, key) === undefined,
+  );
+  const nameless = isEmbedded(schema)
+    ? ['apiVersion', 'kind'].filter((key) => stringAt(value, key) === '')
+    : [];
+  return [
+    ...sizeFaults(Object.keys(value).length, schema, path, 'Properties'),
+    ...needed.map((key) => fault.required(below(key))),
+    ...nameless.map((key) => fault.required(below(key), 'must not be empty')),
+    ...Object.entries(value).flatMap(([key, inner]) => {
+      const of = propertyOf(schema, key) ?? valuesOf(schema);
+      const before = isObject(old) ? ownMember(old, key) : undefined;
+      return of
+        ? faultsOf(inner, of, { path: below(key), ...(before !== undefined && { old: before }) })
+        : [];
+    }),
+  ];
+}
+
+/** Faults of `allOf`, `anyOf`, `oneOf` and `not`. */
+function junctorFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
+  const failing = (key: string): readonly FieldFault[][] =>
+    objectsAt(schema, key).map((inner) => faultsOf(value, inner, { path }));
+  const say = (why: string): FieldFault => bad(path, '', `${JSON.stringify(path)} ${why}`);
+  const [all, any, one] = [failing('allOf'), failing('anyOf'), failing('oneOf')];
+  const closest = (of: readonly FieldFault[][]): FieldFault[] =>
+    of.toSorted((a, b) => a.length - b.length)[0] ?? [];
+  const right = one.filter((faults) => faults.length === 0).length;
+  const isNot = ownMember(schema, 'not') !== undefined;
+  return [
+    ...(all.some((faults) => faults.length > 0)
+      ? [say('must validate all the schemas (allOf)'), ...all.flat()]
+      : []),
+    ...(any.length > 0 && any.every((faults) => faults.length > 0)
+      ? [say('must validate at least one schema (anyOf)'), ...closest(any)]
+      : []),
+    ...(one.length > 0 && right === 0
+      ? [say('must validate one and only one schema (oneOf). Found none valid'), ...closest(one)]
+      : []),
+    ...(right > 1
+      ? [say(`must validate one and only one schema (oneOf). Found ${right} valid alternatives`)]
+      : []),
+    ...(isNot && faultsOf(value, objectAt(schema, 'not'), { path }).length === 0
+      ? [say('must not validate the schema (not)')]
+      : []),
+  ];
+}

@@ -164,7 +164,7 @@ module.exports = {
     home('pino', '^src/(agent|cli)/'),
     home('ajv', '^src/(options|kube)/'),
     home('eventemitter3', '^src/base/'),
-    home('rxjs', '^src/(config|pleg|prober|api|pods|agent)/'),
+    home('rxjs', '^src/(config|pleg|prober|api|pods|agent|conformance)/'),
     home('undici', '^src/(api|config|prober|server|apiserver)/'),
   ],
   options: {

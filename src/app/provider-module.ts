@@ -130,7 +130,8 @@ function findOwnPackage(cwd: string): void {
 /** Returns the file of `podtender` or `podtender/…`, built or as source. */
 function ownModule(specifier: string): string | undefined {
   const [match, below = ''] =
-    /^podtender(?:\/(provider|server|apiserver|vkubelet|providers\/[a-z]+))?$/.exec(specifier) ?? [];
+    /^podtender(?:\/(provider|server|apiserver|vkubelet|conformance|providers\/[a-z]+))?$/.exec(specifier) ??
+    [];
   if (match === undefined) return undefined;
   const root = new URL('../../', import.meta.url);
   const found = ['dist', 'src']

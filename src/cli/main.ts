@@ -69,6 +69,15 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     const verdicts = provider === undefined ? {} : await verdictsOf(provider, load);
     return validateFiles(files, (line) => process.stdout.write(`${line}\n`), verdicts);
   },
+  async conformance(options) {
+    const [{ conformance }, { conformanceWorlds }] = await Promise.all([
+      import('./conformance.ts'),
+      import('../app/conformance-world.ts'),
+    ]);
+    const { provider, realTime } = options;
+    const make = await conformanceWorlds(provider, { cwd: process.cwd(), load, realTime });
+    return conformance(options, make, (line) => process.stdout.write(`${line}\n`));
+  },
   async explain(options) {
     const { explain } = await import('./explain.ts');
     return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));

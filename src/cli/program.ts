@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
+import type { ConformanceOptions } from './conformance.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
@@ -18,6 +19,7 @@ export interface Commands {
   explain(options: ExplainOptions): Promise<number>;
   virtualKubelet(options: VirtualKubeletOptions): Promise<number>;
   newProvider(options: NewProviderOptions): Promise<number>;
+  conformance(options: ConformanceOptions): Promise<number>;
 }
 
 /** Command line options of `podtender explain`. */
@@ -74,6 +76,9 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   });
   addVirtualKubelet(program, around, async (options) => {
     done(await commands.virtualKubelet(options));
+  });
+  addConformance(program, around, async (options) => {
+    done(await commands.conformance(options));
   });
   return program;
 }
@@ -237,6 +242,46 @@ function addNewProvider(
     .addHelpText('after', examples(['podtender new-provider my-rooms --contract pod']))
     .action(async (name: string, { contract }: Raw) => {
       await act({ name, contract: contract === 'pod' ? 'pod' : 'vkubelet', cwd, version });
+    });
+}
+
+function addConformance(
+  program: Command,
+  around: Surroundings,
+  act: (options: ConformanceOptions) => Promise<void>,
+): void {
+  program
+    .command('conformance')
+    .description('Check a provider against the laws of pods, one after another.')
+    .requiredOption(
+      '--provider <name>',
+      'memory, or a module with a provider (a file such as ./provider.mjs, or a package)',
+    )
+    .option('--focus <text>', 'only laws with this in their name, area or rule')
+    .option('--junit <file>', 'write a JUnit report')
+    .option(
+      '--real-time',
+      'the provider keeps real time; default: it uses the clock that it is made with',
+      false,
+    )
+    .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText(
+      'after',
+      examples([
+        'podtender conformance --provider memory',
+        'podtender conformance --provider ./provider.mjs --focus termination --junit report.xml',
+      ]),
+    )
+    .action(async (raw: Raw) => {
+      const { provider, focus, junit, output, realTime } = raw;
+      await act({
+        provider: String(provider),
+        ...(typeof focus === 'string' && { focus }),
+        ...(typeof junit === 'string' && { junit: resolve(around.cwd, junit) }),
+        output: output === 'json' ? 'json' : 'text',
+        realTime: realTime === true,
+      });
     });
 }
 

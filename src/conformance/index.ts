@@ -28,7 +28,7 @@ export {
   type ReplayOptions,
   type ReplayReport,
 } from './state-machines/replay.ts';
-export type { FamilyProtocol, HistoryStart, VectorCall } from './state-machines/session.ts';
+export type { FamilyProtocol, HistoryStart, VectorCall } from './state-machines/protocol.ts';
 export {
   conformance,
   providerClauses,

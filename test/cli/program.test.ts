@@ -40,6 +40,7 @@ async function line(...args: readonly string[]) {
     explain: note('explain'),
     virtualKubelet: note('virtualKubelet'),
     newProvider: note('newProvider'),
+    conformance: note('conformance'),
   };
   const around = {
     env: { PODTENDER_DATA_DIR: '/data' },

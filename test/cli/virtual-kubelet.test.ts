@@ -14,7 +14,7 @@ async function parse(
   let options: VirtualKubeletOptions | undefined;
   const none = () => Promise.resolve(0);
   const commands = {
-    ...{ up: none, run: none, validate: none, explain: none, newProvider: none },
+    ...{ up: none, run: none, validate: none, explain: none, newProvider: none, conformance: none },
     virtualKubelet: (given: VirtualKubeletOptions) => {
       options = given;
       return Promise.resolve(0);

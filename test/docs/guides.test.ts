@@ -89,7 +89,15 @@ test.for([...new Set(calls)])('the command takes `%s`', async (call) => {
   const around = { env: {}, cwd: '/', exampleManifests: '/none', uid: 0, version: '1' };
   const code = await runProgram(
     call.trim().split(/\s+/),
-    { up: done, run: done, validate: done, explain: done, virtualKubelet: done, newProvider: done },
+    {
+      up: done,
+      run: done,
+      validate: done,
+      explain: done,
+      virtualKubelet: done,
+      newProvider: done,
+      conformance: done,
+    },
     around,
   );
   const said = silent.mock.calls.map(([text]) => String(text)).join('');

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { spawnProgram } from '../../base/spawn.ts';
-import type { FamilyProtocol } from './session.ts';
+import type { FamilyProtocol } from './protocol.ts';
 
 /** How a program that speaks the protocol is started. */
 export interface JsonLinesOptions {

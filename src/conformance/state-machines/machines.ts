@@ -7,7 +7,7 @@ import { DueQueue } from '../../podworkers/due-queue.ts';
 import { PodWorkers, type PodWorkersDeps, type PodWorkersOptions } from '../../podworkers/pod-workers.ts';
 import { ProbeWorker } from '../../prober/probe-worker.ts';
 import { StatusManager } from '../../status/status-manager.ts';
-import type { FamilyProtocol } from './session.ts';
+import type { FamilyProtocol } from './protocol.ts';
 
 /** Pod workers: updates go in, the worker of a pod takes its turns through the gate, and ten queries say what may be done with the pod. */
 export type PodWorkersMachine = Pick<

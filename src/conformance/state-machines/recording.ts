@@ -6,23 +6,9 @@ import { createGunzip } from 'node:zlib';
 import { messageOf } from '../../base/errors.ts';
 import { type CompareOptions, type Difference, differences } from './compare.ts';
 import type { StateMachines } from './machines.ts';
+import type { Header, RecordedCase, Step } from './recorded.ts';
 
-/** Line 1 of a recording: the family and its constants. */
-export type Header = Readonly<Record<string, unknown>>;
-
-/** Any further line of a recording: one history, or one vector. */
-export type RecordedCase = Readonly<Record<string, unknown>>;
-
-/** One step of a history, without what is expected of it. */
-export interface Step {
-  /** The clock, in whole seconds since the start of the history. */
-  readonly at?: number;
-  /** The clock, in ms since the start of the history. */
-  readonly atMs?: number;
-  readonly op: unknown;
-  /** status_manager only: the API objects as the API server has them after the step, which is where a patched object is taken from. */
-  readonly apiAfter?: unknown;
-}
+export type { Header, RecordedCase, Step };
 
 /** Where a replay parted from the recording. */
 export interface Mismatch {

@@ -1,0 +1,60 @@
+import { writeFileSync } from 'node:fs';
+import { AgentError, messageOf } from '../base/errors.ts';
+import { clauseLine, junit, summaryLine } from '../conformance/report.ts';
+import { type ClauseResult, runProviderClauses } from '../conformance/runner.ts';
+import type { MakeWorld } from '../conformance/subject.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/** Command line options of `podtender conformance`. */
+export interface ConformanceOptions {
+  readonly provider: string;
+  /** Only laws whose name, area or rule contains this text. */
+  readonly focus?: string;
+  /** The file of the JUnit report. */
+  readonly junit?: string;
+  readonly output: 'text' | 'json';
+  readonly realTime: boolean;
+}
+
+/**
+ * conformance runs the laws for providers and prints each as it is done; the last line reads `N passed, N failed`.
+ *
+ * @returns 0 when all that apply are kept, else 1
+ * @throws {AgentError} `invalid_argument` no law matches the focus, or the report cannot be written
+ */
+export async function conformance(
+  options: ConformanceOptions,
+  make: MakeWorld,
+  say: (line: string) => unknown,
+): Promise<number> {
+  const { provider, focus, output, realTime } = options;
+  const isJson = output === 'json';
+  if (realTime && !isJson) say('the suite waits for real time: it may take minutes');
+  let area = '';
+  const onResult = (result: ClauseResult): void => {
+    if (isJson) {
+      say(JSON.stringify({ type: 'law', ...result }));
+      return;
+    }
+    if (result.area !== area) say(result.area);
+    area = result.area;
+    say(clauseLine(result));
+  };
+  const results = await runProviderClauses(make, { ...(focus !== undefined && { focus }), onResult });
+  if (results.length === 0)
+    throw new AgentError(
+      'invalid_argument',
+      `--focus ${focus ?? ''}: no law has this in its name, area or rule`,
+    );
+  if (options.junit !== undefined) write(options.junit, junit(results, provider));
+  say(summaryLine(results));
+  return results.some(({ outcome }) => outcome === 'failed') ? exitCodes.failed : exitCodes.ok;
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (cause) {
+    throw new AgentError('invalid_argument', `--junit ${file}: ${messageOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,66 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { conformanceWorlds } from '../../src/app/conformance-world.ts';
+import { conformance, type ConformanceOptions } from '../../src/cli/conformance.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'podtender-conformance-cli-'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function run(provider: string, more: Partial<ConformanceOptions> = {}) {
+  const lines: string[] = [];
+  const options = { provider, output: 'text', realTime: false, ...more } as const;
+  const load = (url: string): Promise<unknown> => import(url);
+  const make = await conformanceWorlds(provider, { cwd: dir, load, realTime: options.realTime });
+  const code = await conformance(options, make, (line) => lines.push(line));
+  return { code, lines };
+}
+
+test('the memory provider keeps every law; the last line counts', async () => {
+  const { code, lines } = await run('memory');
+  expect(code).toBe(0);
+  expect(lines.at(-1)).toMatch(/^\d\d passed, 0 failed$/);
+  expect(lines).toContain('lifecycle');
+  expect(lines.join('\n')).not.toContain('n/a');
+});
+
+test('a broken provider of a module: what was seen, what is missing, JUnit, JSON and exit code 1', async () => {
+  writeFileSync(
+    join(dir, 'broken.mjs'),
+    `export default () => ({
+      name: 'broken',
+      syncPod: async () => ({ results: [], changed: false }),
+      killPod: async () => undefined,
+      listPods: async () => [],
+      getPodStatus: async (ref) => ({ ...ref, ips: [], containerStatuses: [], activeContainerStatuses: [], sandboxStatuses: [] }),
+    });\n`,
+  );
+  const junit = join(dir, 'report.xml');
+  const { code, lines } = await run('./broken.mjs', { junit });
+  expect(code).toBe(1);
+  expect(lines.join('\n')).toMatch(
+    /FAILED {2}starts-every-container .*\n {8}seen: main is not running: no containers/,
+  );
+  expect(lines.join('\n')).toMatch(/n\/a {5}failed-listing-is-an-error .*\n {8}missing: failNext/);
+  const report = readFileSync(junit, 'utf8');
+  expect(report).toContain('<testsuite name="termination" tests="8"');
+  expect(report).toContain('<failure message="main is not running: no containers after 20000 ms"/>');
+  const json = await run('./broken.mjs', { output: 'json', focus: 'starts-once' });
+  expect(JSON.parse(json.lines[0] ?? '')).toMatchObject({
+    type: 'law',
+    name: 'starts-once',
+    outcome: 'failed',
+  });
+  expect(json.lines.at(-1)).toBe('0 passed, 1 failed');
+});
+
+test('a focus without laws and a provider that needs a node are refused', async () => {
+  await expect(run('memory', { focus: 'nothing' })).rejects.toThrow(/--focus nothing: no law/);
+  await expect(run('cri')).rejects.toThrow(/--provider cri: needs a node around it/);
+});

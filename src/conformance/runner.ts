@@ -5,7 +5,8 @@ import { lifecycle } from './clauses/lifecycle.ts';
 import { restarts } from './clauses/restarts.ts';
 import { status } from './clauses/status.ts';
 import { termination } from './clauses/termination.ts';
-import { type Clause, type MakeWorld, Trial } from './subject.ts';
+import type { PodProvider } from '../provider/provider.ts';
+import { type Clause, type MakeWorld, type ProviderWorld, Trial } from './subject.ts';
 
 /** The clauses for providers, by area. */
 export const providerClauses: readonly Clause[] = [
@@ -37,11 +38,14 @@ const selected = ({ name, area, rule }: Clause, focus: string): boolean =>
 /** Runs one clause in a world of its own. */
 export async function runClause(clause: Clause, make: MakeWorld): Promise<ClauseResult> {
   const { name, area, rule, law } = clause;
-  const world = await make();
+  const made = await make();
+  const world: ProviderWorld = 'provider' in made ? made : { provider: made };
   try {
     const lacks = clause.needs?.(world);
     if (lacks !== undefined) return { name, area, rule, law, outcome: 'not applicable', detail: lacks };
-    await clause.check(new Trial(world));
+    const trial = new Trial(world);
+    await clause.check(trial);
+    await trial.end();
     return { name, area, rule, law, outcome: 'passed' };
   } catch (reason) {
     return { name, area, rule, law, outcome: 'failed', detail: messageOf(reason) };
@@ -71,12 +75,14 @@ export interface TestRunner {
 }
 
 /**
- * Registers the clauses with a test runner: an area is a `describe`, a clause an `it`. A clause that does not apply passes.
+ * Registers the clauses with a test runner: an area is a `describe`, a clause an `it`. A clause that does not apply passes. A provider that is
+ * passed itself is shared by all clauses and keeps real time, for which the suite waits.
  *
  * @example
  * conformance(() => ({ provider: new MyProvider() }), { describe, it });
  */
-export function conformance(make: MakeWorld, { describe, it }: TestRunner): void {
+export function conformance(subject: MakeWorld | PodProvider, { describe, it }: TestRunner): void {
+  const make = typeof subject === 'function' ? subject : () => subject;
   for (const area of new Set(providerClauses.map((clause) => clause.area)))
     describe(area, () => {
       for (const clause of providerClauses.filter((one) => one.area === area))

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { settle } from '../base/fake-clock.ts';
+import { type Random, systemRandom } from '../base/random.ts';
 import { uidOf } from '../kube/names.ts';
 import type { Pod, PodSpec } from '../kube/types.ts';
 import type { PodProvider, PodSyncResult } from '../provider/provider.ts';
@@ -40,8 +41,8 @@ export interface ProviderWorld {
   readonly close?: () => Promise<void> | void;
 }
 
-/** Makes a world; called once for each clause. */
-export type MakeWorld = () => ProviderWorld | Promise<ProviderWorld>;
+/** Makes a world, or just a provider that keeps real time; called once for each clause. */
+export type MakeWorld = () => ProviderWorld | PodProvider | Promise<ProviderWorld | PodProvider>;
 
 /** A law that providers keep. */
 export interface Clause {
@@ -81,9 +82,11 @@ export class Trial {
   readonly world: ProviderWorld;
   readonly #clock: Clock & { advance?(ms: number): Promise<void> };
   #provider: PodProvider;
-  #serial = 0;
+  readonly #uidPrefix: string;
+  readonly #pods: Pod[] = [];
 
-  constructor(world: ProviderWorld) {
+  constructor(world: ProviderWorld, random: Random = systemRandom) {
+    this.#uidPrefix = random.uuid().slice(0, 24);
     this.world = world;
     this.#provider = world.provider;
     this.#clock = world.clock ?? systemClock;
@@ -104,13 +107,25 @@ export class Trial {
 
   /** A pod with a container `main`. */
   pod(spec: Partial<PodSpec> = {}, name = 'web'): Pod {
-    const serial = String(++this.#serial).padStart(12, '0');
-    return {
+    const serial = String(this.#pods.length).padStart(12, '0');
+    const pod: Pod = {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name, namespace: 'default', uid: `00000000-0000-4000-8000-${serial}` },
+      metadata: { name, namespace: 'default', uid: `${this.#uidPrefix}${serial}` },
       spec: { restartPolicy: 'Always', containers: [{ name: 'main', image: 'busybox' }], ...spec },
     };
+    this.#pods.push(pod);
+    return pod;
+  }
+
+  /** Kills what the clause has left running, for providers that are shared by all clauses. */
+  async end(): Promise<void> {
+    const uids = new Set(this.#pods.map(uidOf));
+    const left = (await this.#provider.listPods()).filter(
+      ({ uid, containers }) => uids.has(uid) && containers.some(({ state }) => state === 'running'),
+    );
+    const signal = new AbortController().signal;
+    await this.during(Promise.all(left.map((pod) => this.#provider.killPod(undefined, pod, 1, signal))));
   }
 
   /** The pod with a container that behaves so. */

@@ -1,6 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { conformance, providerClauses, runProviderClauses } from '../../src/conformance/index.ts';
+import { MemoryProvider } from '../../src/providers/memory/index.ts';
 import { memoryWorld } from './memory-world.ts';
 
 describe('the memory provider keeps every law', () => {
@@ -21,6 +23,20 @@ test('names are unique, and each law is one sentence with a rule', () => {
     expect(law).toMatch(/^[A-Za-z].*\.$/);
     expect(rule).toMatch(/^R\d+$/);
   }
+});
+
+test('a provider itself is checked in real time, shared by all clauses', { timeout: 60_000 }, async () => {
+  const provider = new MemoryProvider({ clock: systemClock });
+  for (const focus of ['starts-once', 'kill-stops-everything', 'usage-of-what-runs'])
+    expect(await runProviderClauses(() => provider, { focus })).toMatchObject([{ outcome: 'passed' }]);
+  const names: string[] = [];
+  conformance(provider, {
+    describe: (_area, body) => {
+      body();
+    },
+    it: (name) => names.push(name),
+  });
+  expect(names).toHaveLength(providerClauses.length);
 });
 
 test('what a provider lacks makes clauses not applicable, by name; a focus selects', async () => {

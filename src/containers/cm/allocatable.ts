@@ -17,15 +17,15 @@ import {
 import { type Amounts, podRequests, qosClassOf } from '../../kube/resources/resources.ts';
 import type { Pod } from '../../kube/types.ts';
 
-/** A hard eviction threshold: an amount, or a share of the capacity. */
+/** A hard eviction threshold: an absolute amount, or a share of the capacity. */
 export interface HardThreshold {
   readonly signal: string;
   readonly quantity?: string;
-  /** 0 to 1. */
+  /** Share of the capacity, from 0 to 1. */
   readonly percentage?: number;
 }
 
-/** What is kept from pods. */
+/** Amounts withheld from pods: for system daemons, for Kubernetes daemons and for eviction. */
 export interface ReservedAmounts {
   readonly system: Amounts;
   readonly kube: Amounts;
@@ -37,7 +37,10 @@ const thresholdResources: Readonly<Record<string, string>> = tableOf({
   'nodefs.available': 'ephemeral-storage',
 });
 
-/** What must stay free for eviction to come in time (kubelet `hardEvictionReservation`). */
+/**
+ * Returns the amount that hard eviction thresholds reserve, so that eviction starts before the machine runs out (kubelet
+ * `hardEvictionReservation`).
+ */
 export function evictionReservation(thresholds: readonly HardThreshold[], capacity: Amounts): Amounts {
   const result: Record<string, Quantity> = {};
   for (const { signal, quantity, percentage = 0 } of thresholds) {
@@ -55,7 +58,10 @@ export function evictionReservation(thresholds: readonly HardThreshold[], capaci
   return result;
 }
 
-/** System, kube and eviction reservations added up, of the resources that the machine has (kubelet `GetNodeAllocatableReservation`). */
+/**
+ * Returns the sum of the system, kube and eviction reservations, for resources that the machine has (kubelet
+ * `GetNodeAllocatableReservation`).
+ */
 export function allocatableReservation(capacity: Amounts, reserved: ReservedAmounts): Amounts {
   const parts = [reserved.system, reserved.kube, evictionReservation(reserved.hardEviction, capacity)];
   const result: Record<string, Quantity> = {};
@@ -69,7 +75,7 @@ export function allocatableReservation(capacity: Amounts, reserved: ReservedAmou
   return result;
 }
 
-/** What pods may use at all: capacity without system and kube reservations (kubelet `GetNodeAllocatableAbsolute`). */
+/** Returns the upper bound of what pods may use: capacity minus the system and kube reservations (kubelet `GetNodeAllocatableAbsolute`). */
 export function allocatableAbsolute(
   capacity: Amounts,
   { system, kube }: Pick<ReservedAmounts, 'system' | 'kube'>,
@@ -85,7 +91,10 @@ export function allocatableAbsolute(
   return result;
 }
 
-/** Each reservation that the machine cannot give, in kubelet's words (kubelet `validateNodeAllocatable`). */
+/**
+ * Returns a message, worded as in the kubelet, for each reservation that exceeds the machine's capacity (kubelet
+ * `validateNodeAllocatable`).
+ */
 export function validateReservation(capacity: Amounts, reservation: Amounts): readonly string[] {
   return Object.entries(reservation)
     .filter(([name, amount]) => compareQuantities(ownMember(capacity, name) ?? zeroQuantity, amount) < 0)
@@ -96,11 +105,11 @@ export function validateReservation(capacity: Amounts, reservation: Amounts): re
     );
 }
 
-/** How Go prints the inside of a quantity with `%v`. */
+/** Formats the fields of a quantity as Go's `%v` prints them. */
 const goText = ({ unscaled, exponent, text = '', format }: Quantity): string =>
   `{{${unscaled} ${exponent}} {<nil>} ${text} ${format}}`;
 
-/** Limits of a cgroup; an absent one is not set. */
+/** Limits of a cgroup; an absent member is not limited. */
 export interface CgroupLimits {
   readonly cpuShares?: number;
   /** Bytes. */
@@ -108,7 +117,7 @@ export interface CgroupLimits {
   readonly pids?: number;
 }
 
-/** The cgroup of all pods (kubelet `getCgroupConfigInternal`). */
+/** Returns the limits of the cgroup that holds all pods (kubelet `getCgroupConfigInternal`). */
 export function cgroupLimits({ cpu, memory, pid }: Amounts): CgroupLimits {
   return {
     ...(cpu && { cpuShares: milliCpuToShares(milliValueOf(cpu)) }),
@@ -117,7 +126,7 @@ export function cgroupLimits({ cpu, memory, pid }: Amounts): CgroupLimits {
   };
 }
 
-/** CPU shares of the two cgroups that hold the pods without guarantees (kubelet `setCPUCgroupConfig`). */
+/** Returns the CPU shares of the burstable and best-effort cgroups (kubelet `setCPUCgroupConfig`). */
 export function qosCpuShares(activePods: readonly Pod[]): {
   readonly burstable: number;
   readonly bestEffort: number;

@@ -4,25 +4,31 @@ import type { CgroupSettings } from './settings.ts';
 import type { CgroupTree } from './tree.ts';
 import { type SliceUnits, unitProperties } from './units.ts';
 
-/** Cgroups made and set as the driver has it: in the tree, and with systemd as units first. Follows libcontainer's managers. */
+/**
+ * DrivenCgroups creates and updates cgroups through the configured driver: in the cgroup tree and, with systemd, first as slice units.
+ * Follows libcontainer's managers.
+ */
 export class DrivenCgroups {
   readonly #tree: CgroupTree;
   readonly #version: CgroupHost['version'];
   readonly #units: SliceUnits | undefined;
-  /** What systemd was told of a slice last. */
-  readonly #told = new Map<string, Map<string, string>>();
+  /** The properties last sent to systemd, by slice. */
+  readonly #sentProperties = new Map<string, Map<string, string>>();
 
-  /** @param units absent: nobody but the kernel knows of cgroups */
+  /** @param units access to systemd; absent with the `cgroupfs` driver */
   constructor(tree: CgroupTree, version: CgroupHost['version'], units?: SliceUnits) {
     this.#tree = tree;
     this.#version = version;
     this.#units = units;
   }
 
-  /** Makes a cgroup and those above it, then sets it. @throws {AgentError} `failed_precondition` with what kernel or systemd refused */
+  /**
+   * Creates a cgroup and its missing parents, then applies the settings. @throws {AgentError} `failed_precondition` with the kernel's or
+   * systemd's error
+   */
   async create(name: CgroupName, settings: CgroupSettings = {}): Promise<void> {
     const slice = systemdSlice(name);
-    this.#told.delete(slice);
+    this.#sentProperties.delete(slice);
     await this.#units?.start(slice, systemdSlice(name.slice(0, -1)));
     this.#tree.create(name);
     await this.set(name, settings);
@@ -34,10 +40,10 @@ export class DrivenCgroups {
     this.#tree.set(name, settings);
   }
 
-  /** Has systemd end the slice with what is left in it; the tree is the caller's. @throws {AgentError} */
+  /** Stops the slice with all processes in it; the caller removes the cgroup from the tree. @throws {AgentError} when systemd fails */
   async end(name: CgroupName): Promise<void> {
     const slice = systemdSlice(name);
-    this.#told.delete(slice);
+    this.#sentProperties.delete(slice);
     await this.#units?.stop(slice);
   }
 
@@ -45,16 +51,16 @@ export class DrivenCgroups {
     return this.#tree.missing(name);
   }
 
-  /** What systemd has been told already, it is not told again. */
+  /** Sends only the properties whose values changed since they were last sent. */
   async #tell(slice: string, settings: CgroupSettings): Promise<void> {
     if (!this.#units) return;
-    const told = this.#told.get(slice) ?? new Map<string, string>();
+    const sent = this.#sentProperties.get(slice) ?? new Map<string, string>();
     const news = unitProperties(settings, this.#version).filter(
-      ([name, , value]) => told.get(name) !== value,
+      ([name, , value]) => sent.get(name) !== value,
     );
     if (news.length === 0) return;
     await this.#units.set(slice, news);
-    for (const [name, , value] of news) told.set(name, value);
-    this.#told.set(slice, told);
+    for (const [name, , value] of news) sent.set(name, value);
+    this.#sentProperties.set(slice, sent);
   }
 }

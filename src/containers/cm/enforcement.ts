@@ -17,17 +17,17 @@ import { cgroupLimits } from './allocatable.ts';
 import type { DrivenCgroups } from './driven.ts';
 import type { CgroupSettings } from './settings.ts';
 
-/** A cgroup of daemons that somebody else makes; it gets what is reserved for them, and no more. */
+/** A cgroup of daemons that is created outside the agent; its limits are set to the reservation for these daemons. */
 export interface ReservedCgroup {
   readonly of: 'system' | 'kube';
-  /** As the settings have it: a path below where cgroups are mounted; with systemd the last part of it is a slice. */
+  /** Path below the cgroup mount, as configured; with systemd its last element names a slice. */
   readonly cgroup: string;
   readonly amounts: ResourceList;
-  /** Processor weight alone: what can be taken back without ending a process. */
+  /** Enforce CPU weight only, the resource that can be taken back without killing a process. */
   readonly isCompressible: boolean;
 }
 
-/** The settings that say what node allocatable is enforced on. */
+/** The kubelet settings that select where node allocatable is enforced. */
 export interface EnforcementSettings {
   readonly enforceNodeAllocatable: readonly string[];
   readonly systemReserved?: ResourceList;
@@ -36,7 +36,7 @@ export interface EnforcementSettings {
   readonly kubeReservedCgroup?: string;
 }
 
-/** The daemons' cgroups that are to be held to their reservations, in the order in which the kubelet goes through them. */
+/** Returns the daemons' cgroups to be limited to their reservations, in the order in which the kubelet processes them. */
 export function reservedCgroups(config: EnforcementSettings): readonly ReservedCgroup[] {
   const {
     systemReserved = {},
@@ -55,13 +55,13 @@ export function reservedCgroups(config: EnforcementSettings): readonly ReservedC
     .map(([, of, cgroup, amounts, isCompressible]) => ({ of, cgroup, amounts, isCompressible }));
 }
 
-/** Tells what became of an enforcement, as an Event of the node. */
+/** Reports the outcome of an enforcement; the caller records it as an Event of the node. */
 export type TellOfEnforcement = (type: 'Normal' | 'Warning', message: string) => void;
 
 /**
- * Holds the daemons' cgroups to what is reserved for them (kubelet `enforceNodeAllocatableCgroups`).
+ * Limits the daemons' cgroups to their reservations (kubelet `enforceNodeAllocatableCgroups`).
  *
- * @throws {AgentError} `failed_precondition` a cgroup is not there, or the kernel refuses: the node does not start
+ * @throws {AgentError} `failed_precondition` when a cgroup does not exist or the kernel rejects a limit; the node does not start then
  */
 export async function enforceReserved(
   cgroups: Pick<DrivenCgroups, 'missing' | 'set'>,
@@ -94,14 +94,14 @@ function limitsOf({ amounts, isCompressible }: ReservedCgroup): CgroupSettings {
   return { ...cgroupLimits({ ...rest, ...(cpu && { cpu }) }), hugePageLimit: {} };
 }
 
-/** The cgroups of pods, as far as enforcing goes. */
+/** The part of the node's cgroups that enforcement needs. */
 interface PodsTogether {
   readonly kubepods: CgroupName;
   enforce(): Promise<string | undefined>;
   updateQos(): Promise<void>;
 }
 
-/** @returns whether the kernel took the limits of all pods together */
+/** Sets the limits of the cgroup that holds all pods. @returns true when the kernel accepted them */
 export async function enforceOnPods(node: PodsTogether, tell: TellOfEnforcement): Promise<boolean> {
   const fault = await node.enforce();
   if (fault === undefined) tell('Normal', 'Updated Node Allocatable limit across pods');
@@ -118,7 +118,10 @@ interface KeptDeps {
 
 const keepPeriodMs = 60_000;
 
-/** Each minute what pods weigh together is set anew, and their limit until the kernel takes it. @param wasEnforced it took it already */
+/**
+ * Updates the QoS cgroups every minute, and retries the limits of all pods until the kernel accepts them. @param wasEnforced true when the
+ * kernel already accepted them
+ */
 export async function keepEnforced(
   { node, clock, logger, tell }: KeptDeps,
   wasEnforced: boolean,

@@ -8,18 +8,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 
-/** The file system that the kernel shows cgroups in. Paths are absolute. */
+/** CgroupFiles is the file system in which the kernel presents cgroups. Paths are absolute. */
 export interface CgroupFiles {
   exists(path: string): boolean;
-  /** Names of the folders in a folder, links left out; none when it is not there. */
+  /** Returns the names of the directories in a directory, without links; empty when it does not exist. */
   folders(path: string): readonly string[];
-  /** `undefined`: it is not there or cannot be read. */
+  /** Returns the text of a file; `undefined` when it does not exist or cannot be read. */
   read(path: string): string | undefined;
-  /** @throws what the kernel says */
+  /** @throws the kernel's error */
   write(path: string, text: string): void;
-  /** Makes one folder; one that is there is no error. @throws what the kernel says */
+  /** Creates one directory; succeeds when it exists. @throws the kernel's error */
   makeFolder(path: string): void;
-  /** Removes one folder; one that is not there is no error. @throws what the kernel says: `EBUSY` with processes or children */
+  /** Removes one directory; succeeds when it does not exist. @throws the kernel's error: `EBUSY` while it has processes or children */
   removeFolder(path: string): void;
 }
 
@@ -31,16 +31,17 @@ const unless = (code: string, act: () => void): void => {
   }
 };
 
-/** The code of a system error, like `EBUSY`; empty for any other value. */
+/** Returns the code of a system error, such as `EBUSY`; an empty string for any other value. */
 export const codeOf = (reason: unknown): string =>
   reason instanceof Error && 'code' in reason && typeof reason.code === 'string' ? reason.code : '';
 
-/** The kernel's own: it answers from memory, so nothing here waits for a disk. */
+/** The kernel's cgroup file system. Calls are synchronous: the kernel answers from memory. */
 export const kernelCgroupFiles: CgroupFiles = {
   exists: existsSync,
   folders: (path) => {
     try {
-      // each folder in it is a link to it, beside its own two; most cgroups have none, and to read their dozens of files takes six times as long
+      // A directory has one link for each subdirectory plus two of its own. Most cgroups have no subdirectory, and listing their files
+      // would take six times as long.
       if (statSync(path).nlink === 2) return [];
       return readdirSync(path, { withFileTypes: true })
         .filter((entry) => entry.isDirectory())

@@ -1,27 +1,27 @@
 import { join } from 'node:path';
 import type { CgroupFiles } from './files.ts';
 
-/** One tree of cgroups. */
+/** One mounted cgroup hierarchy. */
 export interface Hierarchy {
-  /** Where it is mounted. */
+  /** Absolute path of the mount point. */
   readonly mount: string;
   readonly controllers: readonly string[];
 }
 
-/** How a host has its cgroups: one tree for all (v2), or one for each controller (v1, also beside an empty v2 tree). */
+/** The cgroup hierarchies of a host: one for all controllers (v2), or one per controller (v1, possibly next to an empty v2 hierarchy). */
 export interface CgroupHost {
   readonly version: 1 | 2;
   readonly hierarchies: readonly Hierarchy[];
-  /** The v2 tree beside those of v1: nothing is made there, but what a runtime leaves is removed. */
+  /** Mount point of the v2 hierarchy next to v1 ones. No cgroup is created in it; cgroups that a runtime leaves there are removed. */
   readonly unified?: string;
 }
 
-/** Where Linux mounts cgroups. */
+/** The default mount point of cgroups on Linux. */
 export const cgroupMount = '/sys/fs/cgroup';
 
 const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
 
-/** What cgroups the host has, read from where they are mounted; `undefined`: none, or none that is seen from here. */
+/** Reads the host's cgroup hierarchies from the mount point; `undefined` when there are none, or none visible to the agent. */
 export function detectCgroups(files: CgroupFiles, mount: string = cgroupMount): CgroupHost | undefined {
   const controllers = files.read(join(mount, 'cgroup.controllers'));
   if (controllers !== undefined)
@@ -35,9 +35,9 @@ export function detectCgroups(files: CgroupFiles, mount: string = cgroupMount): 
   return { version: 1, hierarchies, ...(unified !== undefined && { unified: join(mount, unified) }) };
 }
 
-/** The controllers without which pods cannot be limited; kubelet refuses to start without one of them. */
+/** Controllers that pod limits require; the kubelet refuses to start without any of them. */
 const required = ['cpu', 'cpuset', 'memory'] as const;
 
-/** Required controllers that the host does not offer. */
+/** Returns the required controllers that the host lacks. */
 export const missingControllers = ({ hierarchies }: CgroupHost): readonly string[] =>
   required.filter((name) => !hierarchies.some(({ controllers }) => controllers.includes(name)));

@@ -28,13 +28,13 @@ import { usageOf } from './usage.ts';
 export interface NodeCgroupsDeps {
   readonly files: CgroupFiles;
   readonly host: CgroupHost;
-  /** With the systemd driver: systemd. */
+  /** systemd; set with the `systemd` driver only. */
   readonly units?: SliceUnits;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly logger: Logger;
-  /** Pods that may run: what burstable pods weigh together depends on them. */
+  /** Returns the pods that may run; the CPU weight of the burstable cgroup is computed from them. */
   readonly activePods: () => readonly Pod[];
-  /** Ends a process at once; one that has ended is no error. Default: SIGKILL. */
+  /** Kills a process; succeeds when it has exited already. Default: SIGKILL. */
   readonly kill?: (pid: number) => void;
 }
 
@@ -42,17 +42,17 @@ export interface NodeCgroupsOptions extends PodLimitSettings {
   /** Kubelet `cgroupRoot`; default: the root of all cgroups. */
   readonly root?: CgroupName;
   readonly driver: CgroupDriver;
-  /** Sizes of huge pages that the host offers, like `2MB`. */
+  /** Huge page sizes of the host, such as `2MB`. */
   readonly hugePageSizes?: readonly string[];
-  /** All pods together are limited to what the node's reservations leave (`enforceNodeAllocatable: [pods]`); default: to what there is. */
+  /** Limits all pods together to the node's allocatable amounts (`enforceNodeAllocatable: [pods]`); default: to the capacity. */
   readonly enforceAllocatable?: boolean;
-  /** Cgroups of daemons that are held to what is reserved for them. */
+  /** Cgroups of daemons to be limited to their reservations. */
   readonly reserved?: readonly ReservedCgroup[];
-  /** Cgroups of the node that are not of pods: statistics tell of them. */
+  /** Cgroups of the node other than those of pods; they appear in the statistics. */
   readonly system?: SystemCgroupSettings;
 }
 
-/** The pods' cgroups at one moment, by UID. */
+/** Pod cgroups that existed when the snapshot was taken, by pod UID. */
 export type PodCgroupSnapshot = ReadonlyMap<string, readonly CgroupName[]>;
 
 const classes: readonly QosClass[] = ['Guaranteed', 'Burstable', 'BestEffort'];
@@ -61,13 +61,13 @@ const removeAttempts = 5;
 const firstPauseMs = 10;
 
 /**
- * A cgroup for each pod, below one for its quality of service, below one for all pods.
+ * NodeCgroups manages one cgroup per pod, below the cgroup of the pod's QoS class, below the cgroup of all pods.
  *
  * Follows kubelet `podContainerManagerImpl` and `qosContainerManagerImpl` (pkg/kubelet/cm).
  */
 export class NodeCgroups {
   readonly tree: CgroupTree;
-  /** Makes and sets them. */
+  /** Creates and updates cgroups through the configured driver. */
   readonly driven: DrivenCgroups;
   /** The cgroup of all pods. */
   readonly kubepods: CgroupName;
@@ -84,10 +84,10 @@ export class NodeCgroups {
   }
 
   /**
-   * Makes the cgroups above the pods; {@link enforce} holds the pods to their limits.
+   * Creates the cgroups above the pods, without limits on all pods together; {@link enforce} sets those.
    *
-   * @param limits of all pods together
-   * @throws {AgentError} `failed_precondition` when the host cannot limit pods
+   * @param limits of all pods together, applied by {@link enforce}
+   * @throws {AgentError} `failed_precondition` when the host lacks a required controller
    */
   async start(limits: CgroupSettings = {}): Promise<void> {
     const missing = missingControllers(this.#deps.host);
@@ -104,9 +104,9 @@ export class NodeCgroups {
   }
 
   /**
-   * Holds all pods together to their limits.
+   * Applies the limits to the cgroup of all pods.
    *
-   * @returns what the kernel says against it: pods that run on may use more than that now
+   * @returns the kernel's error; pods that already run may exceed the limits then
    */
   async enforce(): Promise<string | undefined> {
     try {
@@ -117,7 +117,7 @@ export class NodeCgroups {
     }
   }
 
-  /** Brings the cgroups above the pods up to date; kubelet does so each minute and before it makes a pod's. */
+  /** Updates the QoS cgroups. The kubelet does this every minute and before it creates a pod cgroup. */
   async updateQos(): Promise<void> {
     const settings = qosSettings(this.#deps.activePods(), this.#options);
     await this.driven.set(this.kubepods, settings.kubepods);
@@ -129,19 +129,19 @@ export class NodeCgroups {
     return this.tree.exists(podCgroup(this.kubepods, pod));
   }
 
-  /** @throws {AgentError} `failed_precondition` with what the kernel refused */
+  /** Creates the pod's cgroup when it does not exist. @throws {AgentError} `failed_precondition` with the kernel's error */
   async ensure(pod: Pod): Promise<void> {
     await this.updateQos();
     if (!this.exists(pod))
       await this.driven.create(podCgroup(this.kubepods, pod), podSettings(pod, this.#options));
   }
 
-  /** What the pod's cgroup is set to. */
+  /** Reads the current configuration of the pod's cgroup. */
   config(pod: Pod): CgroupConfig {
     return cgroupConfigOf(this.#reading(pod), this.#deps.host.version);
   }
 
-  /** What the pod's cgroup is set to, and what it has to be for the pod's spec. */
+  /** Returns the current configuration of the pod's cgroup and the one that its spec asks for. */
   limits(pod: Pod): { readonly current: CgroupConfig; readonly desired: CgroupConfig } {
     const { memory = -1, ...cpu } = this.config(pod);
     return {
@@ -150,12 +150,12 @@ export class NodeCgroups {
     };
   }
 
-  /** Sets a part of the pod's cgroup anew. @throws {AgentError} `failed_precondition` with what the kernel refused */
+  /** Updates a part of the pod cgroup's configuration. @throws {AgentError} `failed_precondition` with the kernel's error */
   set(pod: Pod, limits: CgroupConfig): Promise<void> {
     return this.driven.set(podCgroup(this.kubepods, pod), limits);
   }
 
-  /** Bytes; absent: it cannot be read. */
+  /** Memory usage of the pod in bytes; absent when it cannot be read. */
   memoryUsage(pod: Pod): number | undefined {
     return usageOf(this.#reading(pod), this.#deps.host.version).memory?.usageBytes;
   }
@@ -165,18 +165,24 @@ export class NodeCgroups {
     return (controller, file) => this.tree.read(name, controller, file);
   }
 
-  /** @throws {AgentError} `unavailable` when some process does not end: try again */
+  /**
+   * Kills the processes of the pod's cgroup and removes it. @throws {AgentError} `unavailable` when a process does not exit; the caller
+   * retries
+   */
   destroy(pod: Pod): Promise<void> {
     return this.#destroy(podCgroup(this.kubepods, pod));
   }
 
-  /** As runtimes want it: a path, or with systemd the name of the pod's slice. */
+  /** Returns the cgroup parent in the form that runtimes expect: a path, or with systemd the name of the pod's slice. */
   cgroupParent(pod: Pod): string {
     const name = podCgroup(this.kubepods, pod);
     return this.#options.driver === 'systemd' ? systemdSlice(name) : cgroupPath(name, 'cgroupfs');
   }
 
-  /** The cgroups of pods that are there now (kubelet `GetAllPodsFromCgroups`); to be asked before the pods are (R67). */
+  /**
+   * Returns the pod cgroups that exist (kubelet `GetAllPodsFromCgroups`). Take the snapshot before listing pods, so that a new pod's cgroup
+   * does not look orphaned (R67).
+   */
   snapshot(): PodCgroupSnapshot {
     const found = new Map<string, CgroupName[]>();
     for (const qos of classes)
@@ -188,9 +194,9 @@ export class NodeCgroups {
   }
 
   /**
-   * Removes what is left of pods that cannot run any more (R79); a failure is logged and tried again next time.
+   * Removes cgroups of pods that no longer run (R79). A failure is logged and retried in the next round.
    *
-   * @param hasVolumes whether any volume of the pod is still there: then its cgroup stays, at the least weight, and what runs in it may end
+   * @param hasVolumes true while a volume of the pod exists; its cgroup is then kept with the lowest CPU weight until its processes exit
    */
   async destroyOrphans(
     snapshot: PodCgroupSnapshot,
@@ -210,7 +216,7 @@ export class NodeCgroups {
   }
 
   async #destroy(name: CgroupName): Promise<void> {
-    if (this.#options.driver === 'cgroupfs' && this.tree.removeEmpty(name)) return; // as runtimes leave it: nobody has to be looked for
+    if (this.#options.driver === 'cgroupfs' && this.tree.removeEmpty(name)) return; // the usual case: the runtime left no process
     this.#endProcesses(name);
     await this.driven.end(name);
     for (let attempt = 1, pauseMs = firstPauseMs; ; attempt++, pauseMs *= 2) {
@@ -218,14 +224,14 @@ export class NodeCgroups {
         this.tree.remove(name);
         return;
       } catch (reason) {
-        // the kernel keeps a cgroup busy until the last of its processes is reaped
+        // The kernel reports EBUSY until the last process of the cgroup is reaped.
         if (attempt === removeAttempts) throw reason;
       }
       await this.#deps.clock.sleep(pauseMs);
     }
   }
 
-  /** A process may start another before it ends, so look again. */
+  /** Kills until none is left, as a process may fork before it dies. */
   #endProcesses(name: CgroupName): void {
     const { kill = killNow } = this.#deps;
     for (let attempt = 0; attempt < killAttempts; attempt++) {

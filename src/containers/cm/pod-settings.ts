@@ -11,26 +11,29 @@ import { podRequests, type QosClass, qosClassOf } from '../../kube/resources/res
 import type { Pod } from '../../kube/types.ts';
 import type { CgroupSettings } from './settings.ts';
 
-/** How pods are limited, in kubelet's settings. */
+/** The kubelet settings that limit pods. */
 export interface PodLimitSettings {
-  /** `cpuCFSQuota` */
+  /** Kubelet `cpuCFSQuota`. */
   readonly enforceCpuLimits: boolean;
-  /** `cpuCFSQuotaPeriod`; default: the kernel's 100 ms. */
+  /** Kubelet `cpuCFSQuotaPeriod`; default: the kernel's 100 ms. */
   readonly cpuCfsPeriodMicros?: number;
-  /** `podPidsLimit`; absent or below 1: no limit. */
+  /** Kubelet `podPidsLimit`; absent or below 1: no limit. */
   readonly podPidsLimit?: number;
-  /** Memory that pods request is kept for them (`memoryReservationPolicy: TieredReservation`, cgroup v2); default: no. */
+  /** Reserves the memory that pods request (`memoryReservationPolicy: TieredReservation`, cgroup v2); default: false. */
   readonly reserveMemory?: boolean;
 }
 
-/** The kernel's file that keeps memory for pods of a class: for good, or as long as there is other memory to take. */
+/**
+ * The control file that reserves memory for a QoS class: unconditionally (`memory.min`), or until memory runs short elsewhere
+ * (`memory.low`).
+ */
 const reservedBy: Readonly<Record<QosClass, string | undefined>> = {
   Guaranteed: 'memory.min',
   Burstable: 'memory.low',
   BestEffort: undefined,
 };
 
-/** What the cgroup of a pod is set to. Follows kubelet `podContainerManagerImpl.EnsureExists`. */
+/** Returns the settings of a pod's cgroup. Follows kubelet `podContainerManagerImpl.EnsureExists`. */
 export function podSettings(pod: Pod, limits: PodLimitSettings): CgroupSettings {
   const { enforceCpuLimits, cpuCfsPeriodMicros, podPidsLimit = -1, reserveMemory = false } = limits;
   const reservation = reservedBy[qosClassOf(pod)];
@@ -42,7 +45,7 @@ export function podSettings(pod: Pod, limits: PodLimitSettings): CgroupSettings 
   };
 }
 
-/** What the cgroups above the pods are set to. */
+/** Settings of the cgroups above the pods. */
 export interface QosSettings {
   readonly kubepods: CgroupSettings;
   readonly burstable: CgroupSettings;
@@ -50,8 +53,9 @@ export interface QosSettings {
 }
 
 /**
- * Burstable pods together weigh what they request, best-effort pods together as little as there is; memory that is kept for a pod has
- * to be kept for all above it too. Follows kubelet `qosContainerManagerImpl.UpdateCgroups`.
+ * Returns the settings of the cgroups above the pods: the burstable cgroup gets the sum of its pods' CPU requests, the best-effort cgroup
+ * the minimum. Memory reserved for a pod is reserved in every cgroup
+ * above it too. Follows kubelet `qosContainerManagerImpl.UpdateCgroups`.
  */
 export function qosSettings(
   activePods: readonly Pod[],
@@ -61,19 +65,19 @@ export function qosSettings(
     activePods
       .filter((pod) => classes.includes(qosClassOf(pod)))
       .reduce((total, pod) => addQuantities(total, requestOf(pod, resource)), zeroQuantity);
-  const kept = (file: string, ...classes: readonly QosClass[]): CgroupSettings =>
+  const reserved = (file: string, ...classes: readonly QosClass[]): CgroupSettings =>
     reserveMemory ? { unified: { [file]: String(valueOf(sum('memory', ...classes))) } } : {};
   return {
-    kubepods: kept('memory.min', 'Guaranteed', 'Burstable'),
+    kubepods: reserved('memory.min', 'Guaranteed', 'Burstable'),
     burstable: {
       cpuShares: milliCpuToShares(milliValueOf(sum('cpu', 'Burstable'))),
-      ...kept('memory.low', 'Burstable'),
+      ...reserved('memory.low', 'Burstable'),
     },
     bestEffort: { cpuShares: leastShares },
   };
 }
 
-/** What a cgroup weighs that is owed nothing. */
+/** The minimum number of CPU shares, for cgroups without requests. */
 export const leastShares: number = milliCpuToShares(0);
 
 const requestOf = (pod: Pod, resource: string): Quantity =>

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** What the kernel tells of processes, below `/proc`. Paths are absolute. */
+/** ProcessFiles reads the kernel's process information below `/proc`. Paths are absolute. */
 export interface ProcessFiles {
-  /** `undefined`: it is not there any more, or not for us. */
+  /** Returns the text of a file; `undefined` when it no longer exists or access is denied. */
   read(path: string): string | undefined;
-  /** Where the links in a folder lead; none when it is not there any more. */
+  /** Returns the targets of the links in a directory; empty when it no longer exists. */
   links(path: string): readonly string[];
 }
 
@@ -16,7 +16,7 @@ const unlessGone = <T>(act: () => T): T | undefined => {
   }
 };
 
-/** The kernel's own: it answers from memory, so nothing here waits for a disk. */
+/** The kernel's `/proc`. Calls are synchronous: the kernel answers from memory. */
 export const kernelProcessFiles: ProcessFiles = {
   read: (path) => unlessGone(() => readFileSync(path, 'utf8')),
   links: (path) =>

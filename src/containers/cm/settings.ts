@@ -2,24 +2,24 @@ import { sharesToWeight, weightToShares } from '../../kube/cgroup.ts';
 import { hugePageUnit } from '../../kube/resources/huge-page-unit.ts';
 import type { CgroupHost } from './host.ts';
 
-/** What a cgroup is set to; an absent member is left as it is. */
+/** Settings of a cgroup; an absent member is left unchanged. */
 export interface CgroupSettings {
   readonly cpuShares?: number;
-  /** Microseconds of CPU per period; -1 is unlimited, 0 leaves it as it is. */
+  /** CPU quota per period in microseconds; -1 is unlimited, 0 leaves it unchanged. */
   readonly cpuQuota?: number;
-  /** Microseconds. */
+  /** CPU period in microseconds. */
   readonly cpuPeriod?: number;
-  /** Bytes; -1 is unlimited, 0 leaves it as it is. */
+  /** Memory limit in bytes; -1 is unlimited, 0 leaves it unchanged. */
   readonly memory?: number;
-  /** Processes and threads at most; -1 is unlimited. */
+  /** Maximum number of processes and threads; -1 is unlimited. */
   readonly pids?: number;
-  /** Bytes allowed by page size in bytes. */
+  /** Limit in bytes by huge page size in bytes. */
   readonly hugePageLimit?: Readonly<Record<string, number>>;
-  /** Further files of cgroup v2, e.g. `memory.low`. */
+  /** Values of further cgroup v2 files, such as `memory.low`. */
   readonly unified?: Readonly<Record<string, string>>;
 }
 
-/** One control file and what is written to it. */
+/** A write to one control file. */
 export interface CgroupWrite {
   readonly controller: string;
   readonly file: string;
@@ -34,7 +34,7 @@ const cpuWrite = (file: string, value: number | string): CgroupWrite => ({
   value: String(value),
 });
 
-/** Follows the way of runc's libcontainer, which kubelet uses: the period comes before the quota that is a part of it. */
+/** Writes the period before the quota, which must not exceed it, as runc's libcontainer does. */
 const cpuWrites: Readonly<Record<Version, (settings: CgroupSettings) => readonly CgroupWrite[]>> = {
   1: ({ cpuShares = 0, cpuPeriod = 0, cpuQuota = 0 }) => [
     ...(cpuShares !== 0 ? [cpuWrite('cpu.shares', cpuShares)] : []),
@@ -59,10 +59,10 @@ const files: Readonly<Record<Version, { readonly memory: string; readonly hugePa
 const unlimited: Readonly<Record<Version, string>> = { 1: '-1', 2: 'max' };
 
 /**
- * The control files that bring a cgroup to its settings, in the order in which they are written. Huge pages of a size that is not named
- * are forbidden as soon as any size is spoken of.
+ * Returns the control file writes that apply the settings, in write order. Once any huge page size has a limit, sizes without a limit
+ * are set to 0.
  *
- * @param hugePageSizes of the host, like `2MB`
+ * @param hugePageSizes sizes that the host offers, such as `2MB`
  */
 export function cgroupWrites(
   settings: CgroupSettings,
@@ -94,14 +94,14 @@ export function cgroupWrites(
   ];
 }
 
-/** What a cgroup is set to now; an absent member cannot be read. */
+/** The current configuration of a cgroup; absent members could not be read. */
 export type CgroupConfig = Pick<CgroupSettings, 'cpuShares' | 'cpuQuota' | 'cpuPeriod' | 'memory'>;
 
 /**
- * Reads CPU and memory of a cgroup, -1 where there is no limit (v1 writes the largest number of pages there is). Follows kubelet
+ * Reads CPU and memory settings of a cgroup; -1 means unlimited (v1 writes the largest possible number of pages). Follows kubelet
  * `GetCgroupConfig`.
  *
- * @param read the text of a controller's file
+ * @param read returns the text of a controller's file
  */
 export function cgroupConfigOf(
   read: (controller: string, file: string) => string | undefined,
@@ -132,7 +132,7 @@ const cpuConfigs: Readonly<
 const defined = (config: { readonly [K in keyof CgroupConfig]: CgroupConfig[K] | undefined }): CgroupConfig =>
   Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
 
-/** `max` is no limit. */
+/** Parses a control value; `max` means no limit. */
 function numberOf(text: string | undefined): number | undefined {
   const trimmed = text?.trim() ?? '';
   if (trimmed === 'max') return -1;

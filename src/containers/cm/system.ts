@@ -3,27 +3,27 @@ import type { ProcessFiles } from './process-files.ts';
 import type { CgroupHost } from './host.ts';
 import type { CgroupTree } from './tree.ts';
 
-/** A cgroup of the node that is not of pods. Its name is a path as it stands, whatever the driver. */
+/** A cgroup of the node other than those of pods. Its name is a literal path, whatever the driver. */
 export interface SystemCgroup {
-  /** As `/stats/summary` calls it. */
+  /** The name in `/stats/summary`. */
   readonly name: 'kubelet' | 'runtime' | 'misc';
   readonly cgroup: CgroupName;
 }
 
 /** Paths below where cgroups are mounted. */
 export interface SystemCgroupSettings {
-  /** Kubelet `kubeletCgroups`: the agent moves into it. Default: where it is. */
+  /** Kubelet `kubeletCgroups`: the agent moves into this cgroup. Default: the cgroup that it was started in. */
   readonly kubelet?: string;
-  /** Kubelet flag `--runtime-cgroups`; absent: the runtime is not told of. */
+  /** Kubelet flag `--runtime-cgroups`; absent: the runtime is left out of the statistics. */
   readonly runtime?: string;
-  /** Kubelet `systemCgroups`: processes in no cgroup move into it at the start; absent: they stay, and are not told of. */
+  /** Kubelet `systemCgroups`: processes without a cgroup move into it at start; absent: they stay, and are left out of the statistics. */
   readonly misc?: string;
-  /** Kubelet `oomScoreAdj`: the agent's own; absent: it stays as it is. */
+  /** Kubelet `oomScoreAdj` of the agent's own process; absent: unchanged. */
   readonly oomScoreAdj?: number;
 }
 
 /**
- * The node's own cgroups, as far as they are known.
+ * Returns the node's own cgroups that are configured or can be determined.
  *
  * @param own the text of the agent's `/proc/self/cgroup`
  */
@@ -39,17 +39,17 @@ export function systemCgroups(
   });
 }
 
-/** Processes that are in the root of all cgroups, but the first of all and the kernel's own (kubelet `ensureSystemCgroups`). */
+/** Returns the processes in the root cgroup, except PID 1 and kernel threads (kubelet `ensureSystemCgroups`). */
 export function strayProcesses(
   tree: Pick<CgroupTree, 'read'>,
   files: Pick<ProcessFiles, 'read'>,
 ): readonly number[] {
   const pids = (tree.read([], 'memory', 'cgroup.procs') ?? '').split('\n').map(Number);
-  // the kernel's own were started with no command
+  // Kernel threads have an empty command line.
   return pids.filter((pid) => pid > 1 && (files.read(`/proc/${pid}/cmdline`) ?? '') !== '');
 }
 
-/** Where a process is, when that is one place (kubelet `getContainer`). */
+/** Returns the cgroup of a process when it is the same in every hierarchy (kubelet `getContainer`). */
 function cgroupOfProcess(text: string, version: CgroupHost['version']): string | undefined {
   const byController = new Map(
     [...text.matchAll(/^\d+:([^:]*):(.*)$/gm)].flatMap(([, controllers = '', path = '']) =>

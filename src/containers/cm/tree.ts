@@ -15,16 +15,18 @@ export interface CgroupTreeDeps {
   readonly files: CgroupFiles;
   readonly host: CgroupHost;
   readonly driver: CgroupDriver;
-  /** Sizes of huge pages that the host offers, like `2MB`. */
+  /** Huge page sizes of the host, such as `2MB`. */
   readonly hugePageSizes?: readonly string[];
 }
 
 const cpusetFiles = ['cpuset.cpus', 'cpuset.mems'] as const;
 
-/** v1 trees in which a cgroup has to be for it to count as existing; others are made, but may be missing. */
+/** v1 controllers that decide whether a cgroup exists. Cgroups are created for the others too, but may be missing there. */
 const counted = new Set(['cpu', 'cpuacct', 'cpuset', 'memory', 'systemd', 'pids', 'hugetlb']);
 
-/** Makes, sets and removes cgroups by name, in each tree that the host has. Follows kubelet `cgroupCommon` (pkg/kubelet/cm). */
+/**
+ * CgroupTree creates, updates and removes cgroups by name in each hierarchy of the host. Follows kubelet `cgroupCommon` (pkg/kubelet/cm).
+ */
 export class CgroupTree {
   readonly #deps: CgroupTreeDeps;
 
@@ -32,7 +34,7 @@ export class CgroupTree {
     this.#deps = deps;
   }
 
-  /** Whether the cgroup is in every tree that counts and, with v2, has the controllers that it needs. */
+  /** True when the cgroup exists in every hierarchy that counts and, with v2, has the required controllers. */
   exists(name: CgroupName): boolean {
     const { files, host } = this.#deps;
     return host.hierarchies
@@ -44,7 +46,7 @@ export class CgroupTree {
       );
   }
 
-  /** What keeps a cgroup from counting as there, in kubelet's words; nothing: it is there (kubelet `Validate`). */
+  /** Returns why the cgroup counts as missing, worded as in the kubelet; `undefined` when it exists (kubelet `Validate`). */
   missing(name: CgroupName): string | undefined {
     const { files, host } = this.#deps;
     const quoted = cgroupNameText(name);
@@ -61,37 +63,37 @@ export class CgroupTree {
   }
 
   /**
-   * Makes a cgroup and those above it, then sets it.
+   * Creates a cgroup and its missing parents, then applies the settings.
    *
-   * @throws {AgentError} `failed_precondition` with what the kernel refused
+   * @throws {AgentError} `failed_precondition` with the kernel's error
    */
   create(name: CgroupName, settings: CgroupSettings = {}): void {
     for (const hierarchy of this.#deps.host.hierarchies) this.#make(hierarchy, name);
     this.set(name, settings);
   }
 
-  /** @throws {AgentError} `failed_precondition` with what the kernel refused */
+  /** Applies settings to an existing cgroup. @throws {AgentError} `failed_precondition` with the kernel's error */
   set(name: CgroupName, settings: CgroupSettings): void {
     const { host, hugePageSizes } = this.#deps;
     for (const write of cgroupWrites(settings, host.version, hugePageSizes)) this.#write(name, write);
   }
 
-  /** What is right below a cgroup in the tree of one controller, as the driver or a runtime spells it. */
+  /** Returns the names of the directories directly below a cgroup in one controller's hierarchy, as the driver or runtime spells them. */
   folders(name: CgroupName, controller: string): readonly string[] {
     const hierarchy = this.#hierarchyOf(controller);
     return hierarchy ? this.#deps.files.folders(this.#path(hierarchy.mount, name)) : [];
   }
 
-  /** Names of the cgroups right below one, in whichever tree. */
+  /** Returns the child cgroups from all hierarchies. */
   children(name: CgroupName): readonly CgroupName[] {
     const paths = this.#mounts().map((mount) => this.#path(mount, name));
     const names = [...new Set(paths.flatMap((path) => this.#deps.files.folders(path)))];
     if (this.#deps.driver === 'cgroupfs') return names.map((folder) => [...name, folder]);
-    // a slice carries the names of those above it; a scope is a runtime's, not ours
+    // A slice name contains the names of its parents; scopes belong to runtimes.
     return names.filter((folder) => folder.endsWith('.slice')).map(cgroupFromSlice);
   }
 
-  /** Processes in a cgroup and in those below it. */
+  /** Returns the processes of a cgroup and its descendants. */
   pids(name: CgroupName): readonly number[] {
     const { files } = this.#deps;
     const folders = this.#mounts().flatMap((mount) => this.#below(this.#path(mount, name)));
@@ -100,9 +102,9 @@ export class CgroupTree {
   }
 
   /**
-   * Removes a cgroup with all below it from every tree.
+   * Removes a cgroup and its descendants from every hierarchy.
    *
-   * @throws {AgentError} `unavailable` when some part is still in use: try again
+   * @throws {AgentError} `unavailable` while a part of it is in use; the caller retries
    */
   remove(name: CgroupName): void {
     const failures: string[] = [];
@@ -118,12 +120,12 @@ export class CgroupTree {
       throw new AgentError('unavailable', `cgroups are still in use: ${failures.join('; ')}`);
   }
 
-  /** Where it is below the mount of each tree. */
+  /** Returns the path of a cgroup relative to the mount point of each hierarchy. */
   path(name: CgroupName): string {
     return cgroupPath(name, this.#deps.driver);
   }
 
-  /** Moves a process into a cgroup. @throws {AgentError} `failed_precondition` with what the kernel refused */
+  /** Moves a process into a cgroup. @throws {AgentError} `failed_precondition` with the kernel's error */
   add(name: CgroupName, pid: number): void {
     for (const { mount } of this.#deps.host.hierarchies) {
       const file = join(this.#path(mount, name), 'cgroup.procs');
@@ -133,14 +135,14 @@ export class CgroupTree {
     }
   }
 
-  /** Removes a cgroup with nothing in it and nothing below it; false: something of it is left. */
+  /** Removes a cgroup without processes and descendants. @returns false when a part of it is left */
   removeEmpty(name: CgroupName): boolean {
     const { files } = this.#deps;
     const folders = this.#mounts().map((mount) => this.#path(mount, name));
     return folders.filter((folder) => files.exists(folder)).every((folder) => isRemoved(files, folder));
   }
 
-  /** Reads a control file of one controller; `file` may lie in a folder below. */
+  /** Reads a control file of one controller; `file` may contain a subdirectory. */
   read(name: CgroupName, controller: string, file: string): string | undefined {
     const hierarchy = this.#hierarchyOf(controller);
     return hierarchy && this.#deps.files.read(`${this.#path(hierarchy.mount, name)}/${file}`);
@@ -155,7 +157,7 @@ export class CgroupTree {
     return [...hierarchies.map(({ mount }) => mount), ...(unified === undefined ? [] : [unified])];
   }
 
-  /** The folder after all that are below it, so that each is empty when its turn comes. */
+  /** Returns the directory and its descendants, children before parents, so that each is empty when it is removed. */
   #below(folder: string): readonly string[] {
     const { files } = this.#deps;
     if (!files.exists(folder)) return [];
@@ -172,7 +174,7 @@ export class CgroupTree {
     return controllers.filter((controller) => counted.has(controller)).every((c) => held.has(c));
   }
 
-  /** With v1 those above are only looked at where one is missing; with v2 all of them have to hand down what is wanted. */
+  /** With v1, parents are inspected only when one is missing; with v2, every parent must delegate the controllers. */
   #make(hierarchy: Hierarchy, name: CgroupName): void {
     const { files, host } = this.#deps;
     const folder = this.#path(hierarchy.mount, name);
@@ -191,7 +193,7 @@ export class CgroupTree {
     if (host.version === 1 && hierarchy.controllers.includes('cpuset')) this.#inheritCpuset(hierarchy, name);
   }
 
-  /** With v2 a cgroup has only the controllers that its parent hands down. */
+  /** With v2, a cgroup has only the controllers that its parent delegates in `cgroup.subtree_control`. */
   #delegate({ controllers }: Hierarchy, parent: string): void {
     const { files } = this.#deps;
     const path = join(parent, 'cgroup.subtree_control');
@@ -201,12 +203,12 @@ export class CgroupTree {
     if (wanted.length > 0) files.write(path, wanted.map((controller) => `+${controller}`).join(' '));
   }
 
-  /** With v1 no process can join a cgroup whose cpus and memory nodes are not named. */
+  /** With v1, no process can join a cgroup whose `cpuset.cpus` and `cpuset.mems` are empty. */
   #inheritCpuset(hierarchy: Hierarchy, name: CgroupName): void {
     for (const file of cpusetFiles) this.#cpusetOf(hierarchy, name, file);
   }
 
-  /** What a cgroup's file names; one that names nothing gets what the one above it names. */
+  /** Returns the value of a cpuset file; an empty one is first copied from the parent. */
   #cpusetOf(hierarchy: Hierarchy, name: CgroupName, file: string): string {
     const { files } = this.#deps;
     const folder = this.#path(hierarchy.mount, name);
@@ -220,7 +222,7 @@ export class CgroupTree {
     return value;
   }
 
-  /** A controller that the host does not have limits nothing. */
+  /** Writes a control file; skips controllers that the host does not have. */
   #write(name: CgroupName, { controller, file, value }: CgroupWrite): void {
     const hierarchy = this.#hierarchyOf(controller);
     if (!hierarchy) return;

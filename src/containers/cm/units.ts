@@ -5,31 +5,31 @@ import type { Programs } from '../../base/programs.ts';
 import type { CgroupHost } from './host.ts';
 import type { CgroupSettings } from './settings.ts';
 
-/** A property of a unit: its name, the D-Bus type of its value, and the value. */
+/** A systemd unit property: its name, the D-Bus type of its value, and the value. */
 export type UnitProperty = readonly [
   name: string,
   type: 'b' | 's' | 't' | 'as',
   ...value: [string, ...string[]],
 ];
 
-/** Has the machine's systemd keep slices as units: a cgroup that it does not know, it sets back when it makes one below. */
+/** SliceUnits registers cgroups with systemd as slice units. systemd resets a cgroup that it does not know when it creates one below it. */
 export interface SliceUnits {
   /**
-   * Starts a slice; one that is there already is no error.
+   * Starts a slice; succeeds when it exists.
    *
-   * @throws {AgentError} `failed_precondition` with what systemd says
+   * @throws {AgentError} `failed_precondition` with systemd's error
    */
   start(slice: string, parent: string): Promise<void>;
-  /** Tells systemd what a slice is set to. @throws as {@link start} */
+  /** Sets properties of a slice. @throws as {@link start} */
   set(slice: string, properties: readonly UnitProperty[]): Promise<void>;
-  /** Ends a slice with all in it; one that is not there is no error. @throws as {@link start} */
+  /** Stops a slice with all processes in it; succeeds when it does not exist. @throws as {@link start} */
   stop(slice: string): Promise<void>;
 }
 
 type Version = CgroupHost['version'];
 
 const unlimited = '18446744073709551615';
-/** systemd counts in hundredths of a processor. */
+/** systemd rounds CPU quotas to hundredths of a CPU. */
 const quotaStepMicros = 10_000;
 
 const amount = (value: number): string => (value < 0 ? unlimited : String(value));
@@ -46,7 +46,8 @@ const unifiedNames: Readonly<Record<string, string>> = tableOf({
 });
 
 /**
- * What systemd is told of a cgroup's settings; huge pages it does not know. Follows libcontainer's `genV1ResourcesProperties` and
+ * Returns the systemd properties for cgroup settings, without huge pages, which systemd does not support. Follows libcontainer's
+ * `genV1ResourcesProperties` and
  * `genV2ResourcesProperties`.
  */
 export function unitProperties(settings: CgroupSettings, version: Version): readonly UnitProperty[] {
@@ -82,7 +83,7 @@ const manager = [
   'org.freedesktop.systemd1.Manager',
 ] as const;
 
-/** The machine's systemd, spoken to by its own programs. */
+/** SystemdUnits controls the machine's systemd through `busctl` and `systemctl`. */
 export class SystemdUnits implements SliceUnits {
   readonly #programs: Pick<Programs, 'output'>;
   readonly #version: Version;
@@ -133,7 +134,7 @@ export class SystemdUnits implements SliceUnits {
   }
 }
 
-/** An array of properties, as busctl wants it. */
+/** Formats an array of properties as busctl arguments. */
 const listed = (properties: readonly UnitProperty[]): readonly string[] => [
   String(properties.length),
   ...properties.flat(),

@@ -1,19 +1,19 @@
 import type { CgroupHost } from './host.ts';
 
-/** What a cgroup has used until now; absent members could not be read. */
+/** Resource usage of a cgroup; absent members could not be read. */
 export interface CgroupUsage {
-  /** Nanoseconds on all CPUs together, ever. */
+  /** Cumulative CPU time on all CPUs, nanoseconds. */
   readonly cpuNanos?: number;
   readonly memory?: MemoryUsage;
   readonly swapBytes?: number;
   readonly processes?: number;
-  /** Pressure stall information; version 2 alone has it. */
+  /** Pressure stall information; cgroup v2 only. */
   readonly pressure?: Readonly<Partial<Record<PressureKind, Pressure>>>;
 }
 
 export type PressureKind = 'cpu' | 'memory' | 'io';
 
-/** How much some, and all, of its processes had to wait for something; totals in ns, averages in percent. */
+/** Time for which some, or all, processes of the cgroup were stalled; totals in ns, averages in percent. */
 export type Pressure = Readonly<Record<'full' | 'some', PressureLine>>;
 
 interface PressureLine {
@@ -25,19 +25,19 @@ interface PressureLine {
 
 export interface MemoryUsage {
   readonly usageBytes: number;
-  /** Without files that the kernel could drop first (cAdvisor's definition, which kubelet evicts by). */
+  /** Memory usage without inactive file cache (cAdvisor's definition, which kubelet eviction uses). */
   readonly workingSetBytes: number;
   readonly rssBytes: number;
   readonly pageFaults: number;
   readonly majorPageFaults: number;
-  /** Absent: unlimited. */
+  /** Memory limit; absent: unlimited. */
   readonly limitBytes?: number;
 }
 
-/** Reads a control file of a controller of one cgroup; `undefined`: there is none. */
+/** Reads a control file of one cgroup's controller; `undefined` when it does not exist. */
 export type ReadControl = (controller: string, file: string) => string | undefined;
 
-/** What is called what in each version. */
+/** Names of the control files and their keys in one cgroup version. */
 interface Names {
   readonly cpuNanos: (read: ReadControl) => number | undefined;
   readonly usage: string;
@@ -75,10 +75,10 @@ const names: Readonly<Record<CgroupHost['version'], Names>> = {
   },
 };
 
-/** A limit beyond this is none: v1 writes the largest number of pages there is. */
+/** Values from here on mean no limit: v1 writes the largest possible number of pages. */
 const unlimitedFrom = 2 ** 62;
 
-/** What the control files of one cgroup say. Follows cAdvisor's reading of them. */
+/** Reads resource usage from a cgroup's control files. Follows cAdvisor. */
 export function usageOf(read: ReadControl, version: CgroupHost['version']): CgroupUsage {
   const own = names[version];
   const stat = tableOf(read('memory', 'memory.stat'));
@@ -115,7 +115,7 @@ function pressureOf(read: ReadControl, version: CgroupHost['version']): Pick<Cgr
   return kinds.length > 0 ? { pressure: Object.fromEntries(kinds) } : {};
 }
 
-/** One line, e.g. `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`; the kernel counts in µs. */
+/** Parses one line, such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`; the kernel's total is in µs. */
 function stalls(text: string, line: 'full' | 'some'): PressureLine {
   const found = new RegExp(`^${line} (.*)$`, 'm').exec(text)?.[1] ?? '';
   const value = (name: string): number => Number(new RegExp(`${name}=([\\d.]+)`).exec(found)?.[1] ?? 0);
@@ -124,10 +124,10 @@ function stalls(text: string, line: 'full' | 'some'): PressureLine {
 }
 
 /**
- * The memory of the whole machine: the v2 root has no usage of its own.
+ * Returns the memory usage of the whole machine, as the v2 root cgroup has no usage of its own.
  *
  * @param meminfo the text of `/proc/meminfo`
- * @param stat of the root's `memory.stat`, which counts faults
+ * @param stat the text of the root cgroup's `memory.stat`, which counts page faults
  */
 export function machineMemoryOf(meminfo: string, stat = ''): MemoryUsage | undefined {
   const kib = new Map(
@@ -147,13 +147,13 @@ export function machineMemoryOf(meminfo: string, stat = ''): MemoryUsage | undef
   };
 }
 
-/** `max` and anything else that is no number reads as none. */
+/** Parses a control value; `max` and anything else that is not a number gives `undefined`. */
 export function numberOf(text: string | undefined): number | undefined {
   const trimmed = text?.trim() ?? '';
   return /^\d+$/.test(trimmed) ? Number(trimmed) : undefined;
 }
 
-/** Lines of a name and a number. */
+/** Parses lines that consist of a name and a number. */
 export function tableOf(text = ''): ReadonlyMap<string, number> {
   const table = new Map<string, number>();
   const line = /^(\S+) (\d+)$/gm;

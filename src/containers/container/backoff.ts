@@ -4,7 +4,7 @@ import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
 import type { Container, Pod } from '../../kube/types.ts';
 import type { RuntimePodStatus } from '../../provider/runtime-pod.ts';
 
-/** The back-off by key that restarts and image pulls ask; `base/backoff.ts` has it. */
+/** The per-key back-off of container restarts and image pulls; implemented in `base/backoff.ts`. */
 export interface BackoffTable {
   get(key: string): number;
   next(key: string, eventAt: number): void;
@@ -13,10 +13,13 @@ export interface BackoffTable {
   gc(): void;
 }
 
-/** A pod as messages name it: `name_namespace(uid)` (kubelet `format.Pod`). */
+/** Formats a pod for messages: `name_namespace(uid)` (kubelet `format.Pod`). */
 export const podText = (pod: Pod): string => `${nameOf(pod)}_${namespaceOf(pod)}(${uidOf(pod)})`;
 
-/** What a crash back-off is kept by: another image or other resources begin anew (R179, `GetBackoffKey`). */
+/**
+ * Returns the key of a container's crash back-off; another image or other resources give a new key, and so a new back-off (R179,
+ * `GetBackoffKey`).
+ */
 export function backoffKey(pod: Pod, container: Container): string {
   const { image = '', resources } = container;
   const hash = fnv1a32(JSON.stringify([image, sorted(resources?.requests), sorted(resources?.limits)]));
@@ -26,17 +29,17 @@ export function backoffKey(pod: Pod, container: Container): string {
 const sorted = (amounts: Readonly<Record<string, string>> | undefined): readonly (readonly string[])[] =>
   Object.entries(amounts ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
-/** A restart that must wait. */
+/** A pending back-off before a container restart. */
 export interface CrashBackoff {
-  /** For the waiting state, e.g. `back-off 10s restarting failed container=web pod=…`. */
+  /** Message of the waiting state, such as `back-off 10s restarting failed container=web pod=…`. */
   readonly message: string;
-  /** When it ends, ms since the epoch. */
+  /** End of the back-off, ms since the epoch. */
   readonly until: number;
 }
 
 /**
- * R179: whether a container must wait before its next start, counted from the end of its newest exited instance; if not, the
- * back-off steps. Follows `doBackOff` (pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+ * Decides whether a container must wait before its next start, counted from the end of its newest exited instance; otherwise increases
+ * the back-off (R179). Follows `doBackOff` (pkg/kubelet/kuberuntime/kuberuntime_manager.go).
  */
 export function crashBackoff(
   pod: Pod,

@@ -1,22 +1,22 @@
 import type { Pod } from '../../kube/types.ts';
 
-/** As metrics name it. */
+/** The `container_type` label of the metrics. */
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
-/** Counts what is started, and what belongs to it (kubelet `StartedPodsTotal` and the like). */
+/** StartCounts counts starts of pods and containers and their failures (kubelet `StartedPodsTotal` and others). */
 export interface StartCounts {
-  /** A sandbox is to be made. */
+  /** Called before a sandbox is created. */
   pod(pod: Pod): void;
   podFailed(pod: Pod): void;
-  /** A container is to be started; one in back-off is not. */
+  /** Called before a container is started; not for one in back-off. */
   container(type: ContainerType): void;
-  /** @param reason `ErrImagePull`, `CreateContainerConfigError` and the like */
+  /** Called when a container fails to start. @param reason `ErrImagePull`, `CreateContainerConfigError` and so on */
   containerFailed(type: ContainerType, reason: string, pod: Pod): void;
-  /** An init container has started that the pod waits for. */
+  /** Called when an init container starts that the pod waits for. */
   initStarted(pod: Pod): void;
-  /** @param endedAt ms since the epoch; may be told again and again */
+  /** Called when an init container has ended; repeated calls count once. @param endedAt ms since the epoch */
   initEnded(pod: Pod, endedAt: number): void;
-  /** A container that mounts images was created, or failed to be. */
+  /** Called when a container that mounts image volumes was created or failed to be created. */
   imageVolumes(how: {
     readonly requested: number;
     readonly mounts: number;
@@ -25,17 +25,17 @@ export interface StartCounts {
   resized(tookMs: number, success: boolean): void;
 }
 
-/** Measures pulls of images. */
+/** PullCounts measures image pulls. */
 export interface PullCounts {
   pulling(podUid: string): void;
-  /** It succeeded. @param tookMs with the wait for its turn */
+  /** Called after a successful pull. @param tookMs duration including the time in the queue */
   pulled(podUid: string, tookMs: number, bytes: number): void;
 }
 
-/** Counts what hooks came to. */
+/** HookCounts counts outcomes of lifecycle hooks. */
 export interface HookCounts {
-  /** A server that was to speak TLS was asked again without, and answered. */
+  /** Called when an HTTPS hook fell back to plain HTTP and got a response. */
   httpFallback(): void;
-  /** A sleep was cut short. */
+  /** Called when a sleep hook was ended early. */
   sleepEnded(): void;
 }

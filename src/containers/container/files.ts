@@ -2,28 +2,28 @@ import { closeSync, constants, existsSync, fchmodSync, mkdirSync, openSync, read
 import { open, rm, symlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** What `kuberuntime` does on disk: log folders and links, and the end of termination logs. */
+/** RuntimeFiles is the file access of `kuberuntime`: log directories and links, and reading termination logs. */
 export interface RuntimeFiles {
   makeDirectory(path: string): Promise<void>;
-  /** Makes an empty file, and the folders above it, with exactly these rights. */
+  /** Creates an empty file with exactly this mode, and its missing parent directories. */
   makeFile(path: string, mode: number): Promise<void>;
-  /** Names of the plain entries in a folder; none if it is not there. */
+  /** Returns the names of entries that are not directories; empty when the directory does not exist. */
   filesIn(path: string): Promise<readonly string[]>;
-  /** Names of the folders in a folder; none if it is not there. */
+  /** Returns the names of the directories in a directory; empty when it does not exist. */
   directoriesIn(path: string): Promise<readonly string[]>;
-  /** Removes a file or folder; one that is not there is gone already. */
+  /** Removes a file or directory; succeeds when it does not exist. */
   remove(path: string): Promise<void>;
-  /** Makes `link` point to `target`, whatever it was before. */
+  /** Creates or replaces the symbolic link `link` to `target`. */
   link(target: string, link: string): Promise<void>;
-  /** Whether there is something at a path; a link is what it leads to. */
+  /** True when the path exists; links are followed. */
   exists(path: string): Promise<boolean>;
-  /** The last `limit` bytes of a file. @throws when it cannot be read, with `code` ENOENT if there is none */
+  /** Returns the last `limit` bytes of a file. @throws when it cannot be read; with `code` ENOENT when it does not exist */
   readEnd(path: string, limit: number): Promise<Buffer>;
 }
 
 /**
- * The machine's own disk. What lies between a pod and its start, and touches next to nothing, is done at once: handing it to the pool of
- * threads takes longer, most of all on a node that is busy.
+ * RuntimeFiles on the machine's disk. Small operations on the path of a pod's start are synchronous: going through Node's thread pool takes
+ * longer, above all on a busy node.
  */
 export const nodeFiles: RuntimeFiles = {
   makeDirectory: (path) =>
@@ -34,7 +34,7 @@ export const nodeFiles: RuntimeFiles = {
     settled(() => {
       const file = opened(path, mode);
       try {
-        fchmodSync(file, mode); // whatever the umask
+        fchmodSync(file, mode); // regardless of the umask
       } finally {
         closeSync(file);
       }
@@ -50,7 +50,7 @@ export const nodeFiles: RuntimeFiles = {
   },
   exists: (path) => settled(() => existsSync(path)),
   async readEnd(path, limit) {
-    // a container may have made a pipe of it: that opens at once, and holds nothing
+    // A container may have replaced the file by a FIFO; with O_NONBLOCK the open does not hang.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const { size } = await file.stat();
@@ -63,10 +63,10 @@ export const nodeFiles: RuntimeFiles = {
   },
 };
 
-/** What an act at once comes to, as a promise. */
+/** Runs a synchronous operation as a promise. */
 const settled = async <T>(act: () => T): Promise<T> => act();
 
-/** A new or emptied file; its folders are made where they are missing. */
+/** Opens a new or truncated file and creates its missing parent directories. */
 function opened(path: string, mode: number): number {
   try {
     return openSync(path, 'w', mode);
@@ -87,6 +87,6 @@ function entries(path: string, directories: boolean): string[] {
   }
 }
 
-/** Whether a file system call failed with this code. */
+/** True when a file system call failed with this error code. */
 export const hasCode = (reason: unknown, code: string): boolean =>
   reason instanceof Error && 'code' in reason && reason.code === code;

@@ -1,14 +1,16 @@
 import { AgentError, messageOf } from '../../base/errors.ts';
 
-/** `rpc error: code = NotFound desc = …` reads as its description (Go `status.FromError(err).Message()`). */
+/**
+ * Returns the description of a gRPC error: `rpc error: code = NotFound desc = …` without its prefix (Go `status.FromError(err).Message()`).
+ */
 export const descriptionOf = (reason: unknown): string =>
   messageOf(reason).replace(/^rpc error: code = \w+ desc = /, '');
 
-/** Whether the runtime said that what was asked for is not there. */
+/** True when the runtime answered that the requested object does not exist. */
 export const isNotFound = (reason: unknown): boolean => AgentError.from(reason).code === 'not_found';
 
 /**
- * Several failures in one text, as the kubelet joins them: one stands alone, more stand in brackets, equal ones once
+ * Joins error messages as the kubelet does: a single one as it is, several in brackets, duplicates once
  * (`errors.NewAggregate`).
  */
 export function aggregate(messages: readonly string[]): string {
@@ -17,19 +19,19 @@ export function aggregate(messages: readonly string[]): string {
 }
 
 /**
- * The status in an answer about what is there. Without it a pod would seem to have less than it has, and get it anew.
+ * Returns the status of a runtime's response; without it, a pod would seem to have lost what runs, and be created again.
  *
- * @throws {AgentError} `internal` there is none
+ * @throws {AgentError} `internal` when the status is missing
  */
 export function demandStatus<T>(status: T | undefined, what: string): T {
   if (status === undefined) throw new AgentError('internal', `${what} status is nil`);
   return status;
 }
 
-/** Why a container does not start: `reason` is the waiting reason that users see (R181). */
+/** StartError says why a container does not start; `reason` is the waiting reason in its status (R181). */
 export class StartError extends AgentError {
   readonly reason: string;
-  /** End of the back-off behind it, ms since the epoch. */
+  /** End of the back-off that caused the error, ms since the epoch. */
   readonly until: number | undefined;
 
   constructor(reason: string, message: string, options: ErrorOptions & { readonly until?: number } = {}) {

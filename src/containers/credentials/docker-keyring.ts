@@ -13,29 +13,29 @@ import type { PluginProvider } from './plugin-provider.ts';
 import type { Secret } from '../../kube/types.ts';
 import { uidOf, namespaceOf, nameOf } from '../../kube/names.ts';
 
-/** What Docker calls its own registry. */
+/** Docker's name of its own registry. */
 const defaultRegistry = 'index.docker.io';
 
 /**
- * Credentials by registry, looked up by image. Follows `BasicDockerKeyring` (pkg/credentialprovider).
+ * DockerKeyring holds credentials by registry and finds those for an image. Follows `BasicDockerKeyring` (pkg/credentialprovider).
  */
 export class DockerKeyring {
   readonly #credentials = new Map<string, PullCredential[]>();
 
-  /** @param source whose they are; absent: the node's */
+  /** Adds the credentials of a Docker config. @param source the secret or service account that they come from; absent: the node's own */
   add(config: DockerConfig, source?: PullCredential['source']): void {
     for (const [registry, entry] of Object.entries(config)) {
       const key = keyOf(registry);
-      if (key === undefined) continue; // the kubelet too ignores what is no URL
+      if (key === undefined) continue; // not a URL: ignored, as in the kubelet
       const credential = { ...tracked(entry), ...(source && { source }) };
       this.#credentials.set(key, [...(this.#credentials.get(key) ?? []), credential]);
     }
   }
 
   /**
-   * Every credential that fits, those of longer paths first.
+   * Returns every matching credential, longer registry paths first.
    *
-   * @param repository an image without tag and digest
+   * @param repository an image name without tag and digest
    */
   lookup(repository: string): readonly PullCredential[] {
     const found = [...this.#credentials.entries()]
@@ -47,7 +47,7 @@ export class DockerKeyring {
   }
 }
 
-/** Host and path; Docker takes `/v1/` and `/v2/` for the host itself. */
+/** Returns the key of a registry: host and path; the paths `/v1/` and `/v2/` stand for the host alone, as in Docker. */
 function keyOf(registry: string): string | undefined {
   const url = parseSchemelessUrl(registry.replace(/^https?:\/\//, ''));
   if (typeof url === 'string') return undefined;
@@ -55,7 +55,10 @@ function keyOf(registry: string): string | undefined {
   return path === '/' ? url.host : `${url.host}${path}`;
 }
 
-/** `library/ubuntu` and `docker.io/ubuntu`, but not `host.example/ubuntu` or `localhost:5000/ubuntu`. */
+/**
+ * True for images of Docker Hub such as `library/ubuntu` and `docker.io/ubuntu`; false for `host.example/ubuntu` or
+ * `localhost:5000/ubuntu`.
+ */
 function isOfDefaultRegistry(repository: string): boolean {
   const [first = '', ...rest] = repository.split('/');
   if (first === '') return false;
@@ -63,24 +66,24 @@ function isOfDefaultRegistry(repository: string): boolean {
 }
 
 function tracked({ username, password, email }: DockerConfigEntry): PullCredential {
-  const given = Object.entries({ username, password, email }).filter(([, value]) => value !== '');
+  const nonEmpty = Object.entries({ username, password, email }).filter(([, value]) => value !== '');
   return {
     auth: { username, password },
     hash: createHash('sha256')
-      .update(goStructJson(Object.fromEntries(given)))
+      .update(goStructJson(Object.fromEntries(nonEmpty)))
       .digest('hex'),
   };
 }
 
 interface PodKeyringDeps {
-  /** The node's own credentials. */
+  /** Returns the node's own credentials. */
   readonly nodeConfig: () => DockerConfig;
-  /** In the order of their settings. */
+  /** Plug-ins in the order of their configuration. */
   readonly plugins: readonly PluginProvider[];
 }
 
 /**
- * All credentials for an image of a pod: its pull secrets', the node's, the plug-ins', in this order.
+ * Returns the keyring of a pod: credentials of its pull secrets, then the node's, then the plug-ins'.
  * Follows `makeLookupPullCredentialsFunc` (pkg/kubelet/images).
  */
 export function podKeyring({ nodeConfig, plugins }: PodKeyringDeps): Keyring {
@@ -97,16 +100,16 @@ export function podKeyring({ nodeConfig, plugins }: PodKeyringDeps): Keyring {
   };
 }
 
-/** The types of secrets that hold credentials, the key that they are under, and how it is read. */
+/** The secret types that hold credentials, the key that holds them, and its parser. */
 const kinds: readonly (readonly [type: string, key: string, read: (text: string) => DockerConfig])[] = [
   ['kubernetes.io/dockerconfigjson', '.dockerconfigjson', readDockerConfigJson],
   ['kubernetes.io/dockercfg', '.dockercfg', readDockerConfig],
 ];
 
 /**
- * The credentials of pull secrets; those of other types are passed over. Follows `MakeDockerKeyring` (pkg/credentialprovider/secrets).
+ * Returns a keyring of pull secrets; secrets of other types are skipped. Follows `MakeDockerKeyring` (pkg/credentialprovider/secrets).
  *
- * @throws {AgentError} `invalid_argument` the first secret that cannot be read, in the words of Go's decoder
+ * @throws {AgentError} `invalid_argument` for the first secret that cannot be parsed, worded as by Go's decoder
  */
 export function secretKeyring(secrets: readonly Secret[]): DockerKeyring {
   const keyring = new DockerKeyring();

@@ -8,25 +8,25 @@ import { goStructJson } from '../../go/go-json.ts';
 import { typeMetaOf } from '../../go/go-types.ts';
 import { parseDuration } from '../../kube/duration.ts';
 
-/** What a plug-in answers. */
+/** The response of a credential provider plug-in. */
 export interface PluginResponse {
-  /** What the answer holds for: the image, its registry, or all. */
+  /** Scope in which the response may be cached: the image, its registry, or all images. */
   readonly cacheKeyType: 'Image' | 'Registry' | 'Global';
-  /** ms; absent: the plug-in's default. */
+  /** Cache duration in ms; absent: the plug-in's configured default. */
   readonly cacheMs?: number;
-  /** By registry. */
+  /** Credentials by registry. */
   readonly auth: Readonly<Record<string, { readonly username: string; readonly password: string }>>;
 }
 
-/** What a plug-in is asked. */
+/** The request to a credential provider plug-in. */
 export interface PluginRequest {
-  /** Without tag and digest. */
+  /** Image name without tag and digest. */
   readonly image: string;
   readonly serviceAccountToken?: string;
   readonly serviceAccountAnnotations?: Readonly<Record<string, string>>;
 }
 
-/** A program that gives credentials. */
+/** A credential provider plug-in: a program that returns credentials. */
 export interface ExecPlugin {
   readonly name: string;
   readonly binDir: string;
@@ -37,17 +37,17 @@ export interface ExecPlugin {
 
 export interface ExecDeps {
   readonly clock: Clock;
-  /** The agent's environment, which the plug-in gets with its own variables on top. */
+  /** The agent's environment; the plug-in's own variables override it. */
   readonly environ: Readonly<Record<string, string | undefined>>;
 }
 
-/** No plug-in may take longer, ms. */
+/** Time limit of a plug-in, ms. */
 const timeoutMs = 60_000;
-/** More than any answer needs, bytes. */
+/** Maximum size of a plug-in's output, bytes. */
 const mostOutput = 4 << 20;
 
 /**
- * @throws {AgentError} `invalid_argument` when there is no such program, or none that can be run
+ * Checks that a plug-in can be run. @throws {AgentError} `invalid_argument` when the program does not exist or is not executable
  */
 export function checkPlugin({ name, binDir }: Pick<ExecPlugin, 'name' | 'binDir'>): void {
   const path = join(binDir, name);
@@ -65,9 +65,9 @@ export function checkPlugin({ name, binDir }: Pick<ExecPlugin, 'name' | 'binDir'
 }
 
 /**
- * Runs a plug-in: the request on its input, the answer on its output. Follows `ExecPlugin` (pkg/credentialprovider/plugin).
+ * Runs a plug-in with the request on stdin and returns the response from stdout. Follows `ExecPlugin` (pkg/credentialprovider/plugin).
  *
- * @throws {AgentError} why there is no answer; never with anything of it, as it may hold credentials
+ * @throws {AgentError} when the plug-in fails; the message never contains its output, which may hold credentials
  */
 export async function execPlugin(
   plugin: ExecPlugin,
@@ -87,7 +87,7 @@ export async function execPlugin(
 interface Outcome {
   readonly stdout: string;
   readonly stderr: string;
-  /** In Go's words; absent: it ended well. */
+  /** The failure in Go's words; absent: exit code 0. */
   readonly failure?: string;
 }
 
@@ -114,7 +114,7 @@ function outcomeOf(child: ChildProcessWithoutNullStreams, input: string, deps: E
     const kill = (why: string): void => {
       killed ||= why;
       child.kill('SIGKILL');
-      for (const pipe of [child.stdout, child.stderr]) pipe.destroy(); // whoever it started may hold them
+      for (const pipe of [child.stdout, child.stderr]) pipe.destroy(); // child processes of the plug-in may keep the pipes open
     };
     const stopTimer = deps.clock.timer(timeoutMs, () => {
       kill('context deadline exceeded');
@@ -137,7 +137,7 @@ function outcomeOf(child: ChildProcessWithoutNullStreams, input: string, deps: E
     child.once('close', (code, signal) => {
       end(signal ? `signal: ${signal}` : code === 0 ? undefined : `exit status ${String(code)}`);
     });
-    child.stdin.on('error', () => undefined); // it need not read
+    child.stdin.on('error', () => undefined); // a plug-in may exit without reading its input
     child.stdin.end(input);
   });
 }
@@ -160,7 +160,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new AgentError('internal', 'error reading GVK from response: it is no JSON');
+    throw new AgentError('internal', 'error reading GVK from response: it is not JSON');
   }
 }
 
@@ -169,14 +169,14 @@ function metaOf(value: unknown): { readonly apiVersion: string; readonly kind: s
   return typeof meta === 'string' ? { apiVersion: '', kind: '' } : meta;
 }
 
-const known: ReadonlySet<string> = new Set(['kind', 'apiVersion', 'cacheKeyType', 'cacheDuration', 'auth']);
+const fields: ReadonlySet<string> = new Set(['kind', 'apiVersion', 'cacheKeyType', 'cacheDuration', 'auth']);
 
-/** `undefined`: something in it is not as the API has it. */
+/** Decodes a response; `undefined` when a member does not match the API. */
 function decoded(value: unknown): PluginResponse | undefined {
   const { cacheKeyType, cacheDuration, auth } = withoutNulls(value);
   const credentials = credentialsOf(auth ?? {});
   const nanos = durationOf(cacheDuration);
-  if (Object.keys(value as object).some((key) => !known.has(key))) return undefined;
+  if (Object.keys(value as object).some((key) => !fields.has(key))) return undefined;
   if (!credentials || typeof nanos === 'string' || typeof (cacheKeyType ?? '') !== 'string') return undefined;
   return {
     cacheKeyType: (cacheKeyType ?? '') as PluginResponse['cacheKeyType'],
@@ -188,7 +188,7 @@ function decoded(value: unknown): PluginResponse | undefined {
 const withoutNulls = (value: unknown): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(value as object).filter(([, member]) => member !== null));
 
-/** Nanoseconds; text: what is wrong. */
+/** Parses a Go duration. @returns nanoseconds, or a text that says what is wrong */
 function durationOf(value: unknown): bigint | string | undefined {
   if (value === undefined) return undefined;
   return typeof value === 'string' ? parseDuration(value) : 'no text';

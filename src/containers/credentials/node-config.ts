@@ -8,20 +8,20 @@ import { type DockerConfig, readDockerConfig, readDockerConfigJson } from '../..
 export interface NodeConfigDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
-  /** The agent's own folder (`--root-dir`): looked in first. */
+  /** The agent's root directory (`--root-dir`), which is searched first. */
   readonly rootDir: string;
-  /** `$HOME`; empty: there is none. */
+  /** `$HOME`; empty when it is not set. */
   readonly home: string;
-  /** Default: the machine's disk. @throws {Error} it is not there or cannot be read */
+  /** Default: reads from disk. @throws {Error} when the file does not exist or cannot be read */
   readonly readText?: (path: string) => string;
 }
 
-/** How long what was read is used, ms. */
+/** How long credentials that were read are reused, ms. */
 const lifetimeMs = 5 * 60_000;
 
 /**
- * The node's own credentials: the first `config.json` that can be read of root folder, working folder, `~/.docker` and `/.docker`, else
- * the first `.dockercfg` of root folder, working folder, home and `/`; read again after 5 minutes.
+ * Returns a reader of the node's own credentials: the first readable `config.json` of root directory, working directory, `~/.docker` and
+ * `/.docker`, otherwise the first `.dockercfg` of root directory, working directory, home and `/`; read again after 5 minutes.
  *
  * Follows `defaultDockerConfigProvider` in its `CachingDockerConfigProvider` (pkg/credentialprovider).
  */

@@ -10,12 +10,12 @@ import type { PullCredential } from '../images/pull-credentials.ts';
 import type { DockerConfig } from '../../kube/docker-config.ts';
 import type { PluginRequest, PluginResponse } from './exec-plugin.ts';
 
-/** What a plug-in's settings say of it; kubelet's `CredentialProvider`. */
+/** Configuration of a plug-in; the kubelet's `CredentialProvider`. */
 export interface PluginSettings {
   readonly name: string;
   readonly matchImages: readonly string[];
   readonly defaultCacheMs: number;
-  /** Absent: it gets no tokens. */
+  /** Service account token settings; absent: the plug-in gets no tokens. */
   readonly token?: {
     readonly audience: string;
     readonly cacheType: 'ServiceAccount' | 'Token';
@@ -25,11 +25,11 @@ export interface PluginSettings {
   };
 }
 
-/** Service accounts as a node may see them. */
+/** ServiceAccounts gives access to the service accounts of this node's pods. */
 export interface ServiceAccounts {
-  /** That of the pod. */
+  /** Returns the pod's service account. */
   get(pod: Pod): Promise<KubeObject>;
-  /** A token of the pod's account, bound to the pod. */
+  /** Requests a token of the pod's service account, bound to the pod. */
   token(pod: Pod, wish: { readonly audience: string; readonly accountUid: string }): Promise<string>;
 }
 
@@ -37,11 +37,11 @@ export interface PluginDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly serviceAccounts: ServiceAccounts;
-  /** Runs the program. */
+  /** Runs the plug-in's program. */
   readonly exec: (request: PluginRequest) => Promise<PluginResponse>;
 }
 
-/** What a plug-in gives for one pod, and whose it is when a token got it. */
+/** Credentials from a plug-in for one pod, and the service account whose token was used. */
 export interface Provided {
   readonly config: DockerConfig;
   readonly source?: PullCredential['source'];
@@ -50,17 +50,18 @@ export interface Provided {
 interface Account {
   readonly token: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Answers for others must not serve it. */
+  /** Separates cached responses of one account or token from those of others. */
   readonly cacheKey: string;
   readonly source: NonNullable<PullCredential['source']>;
 }
 
 const none: Provided = { config: {} };
-/** Between two sweeps of answers that have expired, ms. */
+/** Interval between removals of expired responses, ms. */
 const purgePeriodMs = 15 * 60_000;
 
 /**
- * One plug-in with its answers, kept as long as they are good. What goes wrong is logged, and the pull goes on without it.
+ * PluginProvider runs one plug-in and caches its responses until they expire. Failures are logged, and the pull goes on without
+ * credentials.
  * Follows `pluginProvider` (pkg/credentialprovider/plugin).
  */
 export class PluginProvider {
@@ -76,7 +77,7 @@ export class PluginProvider {
     this.#purgedAt = deps.clock.now();
   }
 
-  /** @param image without tag and digest */
+  /** Returns the credentials for an image. @param image name without tag and digest */
   async provide(image: string, pod: Pod): Promise<Provided> {
     if (!this.#settings.matchImages.some((pattern) => registryMatches(pattern, image))) return none;
     try {
@@ -106,16 +107,16 @@ export class PluginProvider {
     return { config, ...source };
   }
 
-  /** `skip`: the plug-in is not for this pod. */
+  /** Returns the pod's account and token; `skip` when the plug-in does not apply to the pod, `undefined` when it takes no tokens. */
   async #account(pod: Pod): Promise<Account | 'skip' | undefined> {
-    const { token: wanted } = this.#settings;
-    if (!wanted) return undefined;
+    const { token: tokenSettings } = this.#settings;
+    if (!tokenSettings) return undefined;
     const name = pod.spec?.serviceAccountName ?? '';
-    if (name === '') return wanted.requireServiceAccount ? 'skip' : undefined;
+    if (name === '') return tokenSettings.requireServiceAccount ? 'skip' : undefined;
     const account = await this.#deps.serviceAccounts.get(pod);
     const present = account.metadata?.annotations ?? {};
-    if (wanted.requiredAnnotations.some((key) => ownMember(present, key) === undefined)) return 'skip';
-    const keys = [...wanted.requiredAnnotations, ...wanted.optionalAnnotations];
+    if (tokenSettings.requiredAnnotations.some((key) => ownMember(present, key) === undefined)) return 'skip';
+    const keys = [...tokenSettings.requiredAnnotations, ...tokenSettings.optionalAnnotations];
     const annotations = Object.fromEntries(
       keys.flatMap((key) => {
         const value = ownMember(present, key);
@@ -123,10 +124,13 @@ export class PluginProvider {
       }),
     );
     const uid = uidOf(account);
-    const token = await this.#deps.serviceAccounts.token(pod, { audience: wanted.audience, accountUid: uid });
+    const token = await this.#deps.serviceAccounts.token(pod, {
+      audience: tokenSettings.audience,
+      accountUid: uid,
+    });
     const namespace = namespaceOf(pod);
     const sorted = Object.entries(annotations).sort(([a], [b]) => (a < b ? -1 : 1));
-    const perToken = wanted.cacheType === 'Token' ? [uidOf(pod), hashOf(token)] : [];
+    const perToken = tokenSettings.cacheType === 'Token' ? [uidOf(pod), hashOf(token)] : [];
     return {
       token,
       annotations,
@@ -135,7 +139,7 @@ export class PluginProvider {
     };
   }
 
-  /** One run serves all who ask the same at the same time. */
+  /** Concurrent equal requests share one run of the plug-in. */
   #once(image: string, account: Account | undefined): Promise<PluginResponse> {
     const key = JSON.stringify([image, hashOf(account?.token ?? ''), account?.annotations ?? {}]);
     const running = this.#running.get(key);

@@ -1,12 +1,13 @@
 import { AgentError } from '../../base/errors.ts';
 
 /**
- * The value of a key in an environment file: lines `KEY='value'`, values in single quotes, which may span lines; comments after `#`.
+ * Returns the value of a key in an environment file: lines `KEY='value'`, values in single quotes, which may span lines; comments start
+ * with `#`.
  *
  * Follows kubelet `env.ParseEnv`.
  *
- * @returns nothing when the file, as far as it was read, does not have the key or has nothing in it
- * @throws {AgentError} `invalid_argument` for a line of another form before the key is found
+ * @returns `undefined` when the key does not occur or has an empty value
+ * @throws {AgentError} `invalid_argument` for a malformed line before the key is found
  */
 export function envFileValue(text: string, key: string): string | undefined {
   const lines = text.split(/\r?\n/);
@@ -16,7 +17,7 @@ export function envFileValue(text: string, key: string): string | undefined {
     if (line === '' || line.startsWith('#')) continue;
     const { name, rest } = assignment(line, at + 1);
     if (/^[ \t]/.test(rest)) {
-      if (name === key) return undefined; // as in a shell: nothing is assigned
+      if (name === key) return undefined; // a bare name assigns nothing, as in a shell
       continue;
     }
     if (!rest.startsWith("'")) throw fault(at + 1, 'value must be enclosed in single quotes');

@@ -15,38 +15,40 @@ type EnvSource = NonNullable<EnvVar['valueFrom']>;
 type FileKey = NonNullable<EnvSource['fileKeyRef']>;
 type EnvFrom = NonNullable<Container['envFrom']>[number];
 
-/** What variables are made from, beside the pod. Lookups are of the pod's namespace. */
+/** Sources of a container's environment variables besides the pod. Lookups are in the pod's namespace. */
 export interface EnvironmentSources {
-  /** Absent: there is none of that name. May throw what the API server said instead. */
+  /** Returns a config map; `undefined` when it does not exist. May throw the API server's error instead. */
   configMap(name: string): ConfigMap | undefined;
-  /** As for {@link configMap}; values in base64. */
+  /** Like {@link configMap}; values are base64. */
   secret(name: string): Secret | undefined;
-  /** All services that are known. */
+  /** All known services, of every namespace. */
   readonly services: readonly Service[];
-  /** They were listed at least once; static pods do not wait for that. */
+  /** True once services have been listed; static pods do not wait for it. */
   readonly servicesSynced: boolean;
-  /** The node's allocatable amounts: they stand in for limits that are not set. */
+  /** The node's allocatable amounts; they replace limits that are not set. */
   readonly nodeAllocatable: Readonly<Record<string, string>>;
-  /** The node's own addresses, the main one first. */
+  /** The node's addresses, primary first. */
   readonly hostIps: readonly string[];
   readonly podIps: readonly string[];
-  /** A key of an environment file in a volume of the pod; absent: no such key, or no file and it may be missing. */
+  /** Returns a key of an environment file in a volume of the pod; `undefined` when the key, or an optional file, does not exist. */
   fileKey?(reference: FileKey): string | undefined;
 }
 
-/** One variable of a process. */
+/** An environment variable of a process. */
 export interface EnvironmentVariable {
   readonly name: string;
   readonly value: string;
 }
 
 /**
- * The environment of a container: `envFrom`, then `env` over it (each may refer to those before it), then what services add.
+ * Returns the environment of a container: `envFrom`, overridden by `env` (each entry may refer to earlier ones), then the variables of
+ * services.
  *
  * Follows kubelet `makeEnvironmentVariables`.
  *
- * @throws {AgentError} `unavailable` services are not known yet; `not_found`, `invalid_argument` a reference that cannot be resolved. The
- *   message is the kubelet's, and becomes that of `CreateContainerConfigError`.
+ * @throws {AgentError} `unavailable` before services are synced; `not_found`, `invalid_argument` for a reference that cannot be resolved.
+ * The
+ * message is the kubelet's, and becomes that of `CreateContainerConfigError`.
  */
 export function makeEnvironment(
   pod: Pod,
@@ -92,7 +94,7 @@ function valueOf(
   return valueFrom ? resolve(valueFrom, context) : '';
 }
 
-/** The value behind a reference; nothing when it is optional and not there. */
+/** Returns the value of a reference; `undefined` when it is optional and does not exist. */
 function resolve(source: EnvSource, { pod, container, sources }: Resolution): string | undefined {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef) return podField(pod, fieldRef, sources);
@@ -122,7 +124,7 @@ interface Reference {
   readonly optional?: boolean;
 }
 
-/** The object, or nothing when it may be missing. */
+/** Returns the object; `undefined` when it does not exist and the reference is optional. */
 function demand<T>(kind: string, reference: Reference, object: T | undefined): T | undefined {
   if (object === undefined && !(reference.optional ?? false))
     throw new AgentError('not_found', `${kind} ${goQuote(reference.name ?? '')} not found`);
@@ -170,7 +172,7 @@ function fileValue(reference: FileKey, sources: EnvironmentSources): string | un
   return value;
 }
 
-/** A field of the pod as its processes see it. Follows kubelet `podFieldSelectorRuntimeValue`. */
+/** Returns a field of the pod for the downward API. Follows kubelet `podFieldSelectorRuntimeValue`. */
 function podField(
   pod: Pod,
   { apiVersion = '', fieldPath }: { readonly apiVersion?: string; readonly fieldPath: string },

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 import type { Service } from '../../kube/types.ts';
 
-/** Services of the default namespace that every pod is told about. */
+/** Services of the default namespace whose variables every pod gets. */
 const masterServices: ReadonlySet<string> = new Set(['kubernetes']);
 
 /**
- * The variables that name services: those of the pod's namespace when it wants links, and the API server's always.
+ * Returns the variables of services: those of the pod's namespace when `enableServiceLinks` is on, and the API server's always.
  *
  * Follows kubelet `getServiceEnvVarMap` and `envvars.FromServices`.
  */
@@ -48,7 +48,7 @@ function variablesOf({ metadata, spec }: Service): readonly Variable[] {
 
 type Port = NonNullable<NonNullable<Service['spec']>['ports']>[number];
 
-/** The variables of container links as Docker had them; the first port stands for the service. */
+/** Returns the variables of Docker's container links; the first port stands for the service. */
 function linkVariables(
   prefix: string,
   address: string,

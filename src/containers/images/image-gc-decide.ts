@@ -1,12 +1,12 @@
-/** When images are collected. Kubelet's `ImageGCPolicy`. */
+/** Policy of image garbage collection; kubelet's `ImageGCPolicy`. */
 export interface ImageGcPolicy {
-  /** Use of the image file system, percent, from which images go … */
+  /** Disk usage in percent at which images are removed … */
   readonly highThresholdPercent: number;
-  /** … until it is down to this. */
+  /** … until the usage is below this value, percent. */
   readonly lowThresholdPercent: number;
-  /** Younger images stay, ms since they were first seen. */
+  /** Images first seen less than this time ago are kept, ms. */
   readonly minAgeMs: number;
-  /** Images unused for longer go whatever the use, ms; 0: never. */
+  /** Images unused for longer than this are removed whatever the disk usage, ms; 0: never. */
   readonly maxAgeMs: number;
 }
 
@@ -16,34 +16,37 @@ export interface UnusedImage {
   readonly bytes: number;
   /** ms since the epoch */
   readonly firstSeenAt: number;
-  /** ms since the epoch; `-Infinity`: never used since it was first seen */
+  /** ms since the epoch; `-Infinity`: not used since it was first seen */
   readonly lastUsedAt: number;
 }
 
-/** Longest unused first, then longest known (`byLastUsedAndDetected`). */
+/** Sorts images by eviction order: least recently used first, then first seen first (`byLastUsedAndDetected`). */
 export const inEvictionOrder = <T extends UnusedImage>(images: readonly T[]): T[] =>
   images.toSorted((a, b) => order(a.lastUsedAt, b.lastUsedAt) || order(a.firstSeenAt, b.firstSeenAt));
 
 const order = (a: number | string, b: number | string): number => (a === b ? 0 : a < b ? -1 : 1);
 
-/** Whether an image goes for its age alone; never while the agent runs for less than that age. */
+/** True when an image is unused for longer than `maxAgeMs`; always false until the agent has run for that long. */
 export const isTooOld = ({ lastUsedAt }: UnusedImage, { maxAgeMs }: ImageGcPolicy, now: number): boolean =>
   maxAgeMs > 0 && now - lastUsedAt > maxAgeMs;
 
-/** Whether an image may go to make room: not while it was last used just now, or later by a clock that was set back. */
+/**
+ * True when an image may be removed to free space; false when it was used at or after `now` (a clock may be set back), or first seen too
+ * recently.
+ */
 export const isOldEnough = (
   { firstSeenAt, lastUsedAt }: UnusedImage,
   { minAgeMs }: ImageGcPolicy,
   now: number,
 ): boolean => lastUsedAt < now && now - firstSeenAt >= minAgeMs;
 
-/** How full the image file system is, and how much has to go. */
+/** Usage of the image file system, and the bytes to free. */
 export interface DiskNeed {
   readonly usedPercent: number;
   readonly bytesToFree: number;
 }
 
-/** `undefined`: below the threshold. More available than there is counts as all. */
+/** Returns the bytes to free; `undefined` below the threshold. An available amount above the capacity counts as the capacity. */
 export function diskNeed(
   capacity: number,
   availableBytes: number,
@@ -52,22 +55,22 @@ export function diskNeed(
   const available = Math.min(availableBytes, capacity);
   const usedPercent = 100 - scaled(available, 100, capacity);
   if (usedPercent < policy.highThresholdPercent) return undefined;
-  const wanted = scaled(capacity, 100 - policy.lowThresholdPercent, 100);
-  return { usedPercent, bytesToFree: wanted - available };
+  const required = scaled(capacity, 100 - policy.lowThresholdPercent, 100);
+  return { usedPercent, bytesToFree: required - available };
 }
 
-/** Whole numbers, exact beyond 90 TB too. */
+/** Integer arithmetic that stays exact above 90 TB. */
 const scaled = (bytes: number, times: number, over: number): number =>
   Number((BigInt(Math.trunc(bytes)) * BigInt(times)) / BigInt(Math.trunc(over)));
 
-/** Images as the node's status lists them: largest first (`ByImageSize`). */
+/** Sorts images as in the node's status: largest first (`ByImageSize`). */
 export const sortForNodeStatus = <T extends { readonly id: string; readonly bytes: number }>(
   images: readonly T[],
 ): T[] => images.toSorted((a, b) => b.bytes - a.bytes || order(b.id, a.id));
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** A size for people: `512 B`, `1.5 GiB`. */
+/** Formats a size in human-readable form: `512 B`, `1.5 GiB`. */
 export function formatSize(bytes: number): string {
   let [size, unit] = [bytes, 0];
   while (size >= 1024 && unit < units.length - 1) {
@@ -77,5 +80,5 @@ export function formatSize(bytes: number): string {
   return `${unit === 0 ? size : tenths(size)} ${units[unit] ?? 'B'}`;
 }
 
-/** One digit behind the point; halfway, the even one, as Go prints (`toFixed` takes the larger). */
+/** Rounds to one decimal, halves to even as Go does (`toFixed` rounds them up). */
 const tenths = (size: number): string => (size % 1 === 0.25 ? size - 0.05 : size).toFixed(1);

@@ -17,17 +17,17 @@ import { aggregate } from '../container/runtime-errors.ts';
 
 export interface ImageGcDeps {
   readonly images: Pick<ImageService, 'listImages' | 'removeImage'>;
-  /** The ids of images that containers, dead ones too, were made from. */
+  /** Returns the ids of images that containers, running or dead, were created from. */
   readonly imagesInUse: () => Promise<ReadonlySet<string>>;
-  /** The file system that images are on, bytes. */
+  /** Returns the size of the image file system, bytes. */
   readonly imageFs: () => Promise<{ readonly capacity: number; readonly available: number }>;
-  /** A Warning event about the node. */
+  /** Records a Warning event about the node. */
   readonly warn: (reason: string, message: string) => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
-  /** Told of each image that was removed, and why; absent: nobody counts. */
+  /** Called for each removed image with the reason; for metrics. */
   readonly removed?: (why: 'age' | 'space') => void;
-  /** Told after a collection which images are left, by id, and when it began. */
+  /** Called after a collection with the ids of the remaining images and the time at which the collection began. */
   readonly afterCollect?: (left: ReadonlySet<string>, beganAt: number) => void;
 }
 
@@ -37,37 +37,37 @@ export interface ImageRecord {
   readonly lastUsedAt: number;
 }
 
-/** Removes images that nobody uses when their disk fills up. Follows `realImageGCManager` (pkg/kubelet/images). */
+/** ImageGc removes unused images when their disk fills up or they get too old. Follows `realImageGCManager` (pkg/kubelet/images). */
 export class ImageGc {
   readonly #deps: ImageGcDeps;
   readonly #policy: ImageGcPolicy;
   readonly #startedAt: number;
-  readonly #known: Map<string, ImageRecord>;
+  readonly #records: Map<string, ImageRecord>;
 
-  /** @param known what was seen of images before, by id */
+  /** @param known records of an earlier instance, by image id */
   constructor(deps: ImageGcDeps, policy: ImageGcPolicy, known: ReadonlyMap<string, ImageRecord> = new Map()) {
-    this.#known = new Map(known);
+    this.#records = new Map(known);
     this.#deps = deps;
     this.#policy = policy;
     this.#startedAt = deps.clock.now();
   }
 
-  /** Notes which images there are and which are used, so that their ages are known when room is needed. */
+  /** Records which images exist and which are used, so that their ages are available when space is needed. */
   async detectImages(options?: CallOptions): Promise<void> {
     await this.#unused(options);
   }
 
   /**
-   * Too old images go; then, above the high threshold, the longest unused until the low one is reached.
+   * Removes images that are too old; then, above the high threshold, the least recently used ones until the low threshold is reached.
    *
-   * @throws {AgentError} `internal` with the kubelet's text when that is not enough
+   * @throws {AgentError} `internal` with the kubelet's message when not enough space could be freed
    */
   async collect(options?: CallOptions): Promise<void> {
     const now = this.#deps.clock.now();
     try {
       await this.#collect(now, options);
     } finally {
-      this.#deps.afterCollect?.(new Set(this.#known.keys()), now);
+      this.#deps.afterCollect?.(new Set(this.#records.keys()), now);
     }
   }
 
@@ -91,7 +91,7 @@ export class ImageGc {
     throw new AgentError('internal', message);
   }
 
-  /** Removes every image that is not used, as eviction asks. */
+  /** Removes every unused image; called by eviction. */
   async deleteUnusedImages(options?: CallOptions): Promise<void> {
     const now = this.#deps.clock.now();
     await this.#free(await this.#unused(options), Number.POSITIVE_INFINITY, now, options);
@@ -118,10 +118,10 @@ export class ImageGc {
     throw new AgentError('internal', all);
   }
 
-  /** @returns bytes freed */
+  /** Removes images until enough is freed. @returns the freed bytes */
   async #free(
     images: readonly UnusedImage[],
-    wanted: number,
+    required: number,
     now: number,
     options: CallOptions | undefined,
   ): Promise<number> {
@@ -135,15 +135,15 @@ export class ImageGc {
         continue;
       }
       freed += image.bytes;
-      if (freed >= wanted) break;
+      if (freed >= required) break;
     }
     if (failures.length === 0) return freed;
-    const bytes = wanted === Number.POSITIVE_INFINITY ? '9223372036854775807' : wanted;
+    const bytes = required === Number.POSITIVE_INFINITY ? '9223372036854775807' : required;
     const all = `wanted to free ${bytes} bytes, but freed ${freed} bytes space with errors in image deletion: ${aggregate(failures)}`;
     throw new AgentError('internal', all);
   }
 
-  /** @returns why it could not be removed */
+  /** Removes one image. @returns the error message when it could not be removed */
   async #remove(
     { id }: UnusedImage,
     why: 'age' | 'space',
@@ -151,7 +151,7 @@ export class ImageGc {
   ): Promise<string | undefined> {
     try {
       await this.#deps.images.removeImage({ image: { image: id } }, options);
-      this.#known.delete(id);
+      this.#records.delete(id);
       this.#deps.removed?.(why);
       return undefined;
     } catch (reason) {
@@ -168,18 +168,18 @@ export class ImageGc {
     this.#see(images, inUse);
     const unused = images.filter(({ id = '', pinned = false }) => !inUse.has(id) && !pinned);
     return inEvictionOrder(
-      unused.map(({ id = '', size: bytes = 0 }) => ({ id, bytes, ...(this.#known.get(id) ?? unseen) })),
+      unused.map(({ id = '', size: bytes = 0 }) => ({ id, bytes, ...(this.#records.get(id) ?? unseen) })),
     );
   }
 
   #see(images: readonly Image[], inUse: ReadonlySet<string>): void {
     const now = this.#deps.clock.now();
     for (const { id = '' } of images) {
-      const known = this.#known.get(id) ?? { firstSeenAt: now, lastUsedAt: Number.NEGATIVE_INFINITY };
-      this.#known.set(id, inUse.has(id) ? { ...known, lastUsedAt: now } : known);
+      const known = this.#records.get(id) ?? { firstSeenAt: now, lastUsedAt: Number.NEGATIVE_INFINITY };
+      this.#records.set(id, inUse.has(id) ? { ...known, lastUsedAt: now } : known);
     }
     const present = new Set(images.map(({ id = '' }) => id));
-    for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
+    for (const id of this.#records.keys()) if (!present.has(id)) this.#records.delete(id);
   }
 }
 

@@ -3,10 +3,10 @@ import type { ImageSpec, PodSandboxConfig } from '../../provider/cri-messages.ts
 import type { ImageManager, NoteEvent } from './images.ts';
 import { StartError } from '../container/runtime-errors.ts';
 
-/** Images of a pod's image volumes by volume name, or why there is none. */
+/** Pulled images of a pod's image volumes by volume name, or the error of the pull. */
 export type ImageVolumes = ReadonlyMap<string, ImageSpec | StartError>;
 
-/** For whom image volumes are pulled. */
+/** The pod for which image volumes are pulled. */
 export interface ImageVolumeRequest {
   readonly pod: Pod;
   readonly secrets: readonly Secret[];
@@ -14,7 +14,10 @@ export interface ImageVolumeRequest {
   readonly runtimeHandler: string;
 }
 
-/** Pulls the images of image volumes; a failure is that of the containers that mount them. Follows `getImageVolumes` (pkg/kubelet/kuberuntime). */
+/**
+ * Pulls the images of a pod's image volumes. A failure is recorded for the containers that mount the volume. Follows `getImageVolumes`
+ * (pkg/kubelet/kuberuntime).
+ */
 export async function pullImageVolumes(
   images: ImageManager,
   request: ImageVolumeRequest,
@@ -28,8 +31,8 @@ export async function pullImageVolumes(
     if (!image) continue;
     const { reference = '', pullPolicy: policy } = image;
     try {
-      const wanted = { ...request, image: reference, policy };
-      const { imageRef } = await images.ensureImageExists(wanted, note, signal);
+      const imageRequest = { ...request, image: reference, policy };
+      const { imageRef } = await images.ensureImageExists(imageRequest, note, signal);
       const spec = { image: imageRef, userSpecifiedImage: reference, runtimeHandler };
       volumes.set(name, annotations ? { ...spec, annotations } : spec);
     } catch (reason) {
@@ -41,10 +44,10 @@ export async function pullImageVolumes(
 }
 
 /**
- * The images that a container mounts; each one that is missing is told of. Follows `toKubeContainerImageVolumes`.
+ * Returns the images that a container mounts. Follows `toKubeContainerImageVolumes`.
  *
- * @param note told of each that is missing
- * @throws {StartError} why there is none, of the last one that is missing
+ * @param note records an event for each image that is missing
+ * @throws {StartError} of the last image that is missing
  */
 export function mountedImages(
   volumes: ImageVolumes,

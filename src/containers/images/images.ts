@@ -14,7 +14,7 @@ import type { Keyring, PullCredential, PullRecords } from './pull-credentials.ts
 import type { PullQueue } from './pull-queue.ts';
 import { aggregate, StartError } from '../container/runtime-errors.ts';
 
-/** Notes an event about one container. */
+/** Records an event about one container. */
 export type NoteEvent = (type: 'Normal' | 'Warning', reason: string, message: string) => void;
 
 export interface ImageManagerDeps {
@@ -23,34 +23,34 @@ export interface ImageManagerDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly queue: PullQueue;
   readonly keyring: Keyring;
-  /** Absent: an image that is there is every pod's. */
+  /** Absent: a present image may be used by every pod. */
   readonly records?: PullRecords;
-  /** False: the gate `KubeletEnsureSecretPulledImages` is off, and events do not speak of access. */
+  /** False when the feature gate `KubeletEnsureSecretPulledImages` is off; events do not mention access then. */
   readonly checksAccess?: boolean;
-  /** Takes a pull from what `registryPullQPS` allows; false: there is none left. Absent: no limit. */
+  /** Takes a token of the `registryPullQPS` limit; returns false when there is none. Absent: no limit. */
   readonly mayPull?: () => boolean;
-  /** Absent: nobody measures. */
+  /** Metrics of pulls; absent: not measured. */
   readonly counts?: PullCounts;
 }
 
-/** What image a container (or image volume) wants. */
+/** The image that a container or image volume needs. */
 export interface ImageRequest {
   readonly pod: Pod;
   readonly image: string;
-  /** `Always`, `IfNotPresent` or `Never`. */
+  /** Pull policy: `Always`, `IfNotPresent` or `Never`. */
   readonly policy: string | undefined;
   readonly secrets: readonly Secret[];
   readonly sandboxConfig?: PodSandboxConfig;
   readonly runtimeHandler?: string;
 }
 
-/** An image that is there. */
+/** An image that is present on the node. */
 export interface PresentImage {
-  /** What containers are created from. */
+  /** The reference that containers are created from. */
   readonly imageRef: string;
-  /** What was said when no pull was needed; else empty. */
+  /** The text of the event when no pull was needed; otherwise empty. */
   readonly message: string;
-  /** Whom it runs as; absent: not looked at. */
+  /** The user that the image runs as; absent: not inspected. */
   readonly user?: ImageUser;
 }
 
@@ -62,26 +62,26 @@ interface HowToPull {
 
 interface Pulled {
   readonly imageRef: string;
-  /** Absent: no credential was needed. */
+  /** The credential of the pull; absent: none was needed. */
   readonly used?: PullCredential;
 }
 
-/** What the event of an image that was there adds when it was looked up whether the pod may have it. */
+/** Suffix of the `Pulled` event of a present image after the pod's access to it was verified. */
 const accessible = ' and can be accessed by the pod';
 
-/** Prefixes of pull errors that the runtime may give, and how they read to users. */
+/** Prefixes of runtime errors that become a pull error of their own, and the user-facing description. */
 const knownPullErrors: Readonly<Record<string, string>> = {
   RegistryUnavailable: 'the registry is unavailable',
   SignatureValidationFailed: 'the signature validation failed',
 };
 
 /**
- * Makes images present: looks, pulls where the policy wants it, and backs off per pod and image after a failed pull.
+ * ImageManager makes images present: inspects, pulls as the policy says, and backs off per pod and image after a failed pull.
  * Follows `imageManager.EnsureImageExists` (pkg/kubelet/images).
  */
 export class ImageManager {
   readonly #deps: ImageManagerDeps;
-  /** Why the last pull of a key failed; shown while it backs off. */
+  /** Error of the last failed pull by back-off key; shown during the back-off. */
   readonly #lastFailure = new Map<string, string>();
 
   constructor(deps: ImageManagerDeps) {
@@ -89,7 +89,7 @@ export class ImageManager {
   }
 
   /**
-   * @throws {StartError} with one of the image reasons of R181
+   * Makes an image present. @throws {StartError} with an image reason of R181
    */
   async ensureImageExists(
     request: ImageRequest,
@@ -118,9 +118,9 @@ export class ImageManager {
   }
 
   /**
-   * The user that a pulled image runs as.
+   * Returns the user that a pulled image runs as.
    *
-   * @param imageRef as told by {@link ensureImageExists}
+   * @param imageRef from {@link ensureImageExists}
    */
   async userOf(imageRef: string, signal?: AbortSignal): Promise<ImageUser> {
     const { image } = await this.#deps.images.imageStatus(
@@ -153,7 +153,7 @@ export class ImageManager {
     try {
       return (await this.#deps.images.imageStatus({ image }, signal && { signal })).image;
     } catch (reason) {
-      // the kubelet prints the reference that it did not get, which is empty
+      // The kubelet prints the image reference here, which is empty because the inspection failed.
       throw fail(
         note,
         'InspectFailed',
@@ -163,7 +163,7 @@ export class ImageManager {
     }
   }
 
-  /** Looks the pod's credentials up when they are first asked for. */
+  /** Returns a function that looks up the pod's credentials on first use. */
   #credentialsFor(
     { pod, secrets }: ImageRequest,
     { image = '' }: ImageSpec,
@@ -172,7 +172,7 @@ export class ImageManager {
     return () => {
       found ??= (async () => this.#deps.keyring(repositoryOf(image), secrets, pod))();
       return found.catch((reason: unknown) => {
-        // the kubelet has no reason for it but the error itself
+        // The kubelet uses the error itself as the reason.
         throw new StartError(messageOf(reason), messageOf(reason), { cause: reason });
       });
     };
@@ -186,7 +186,7 @@ export class ImageManager {
     return (await this.#deps.records?.mustAttemptPull(image, imageRef, credentials)) ?? false;
   }
 
-  /** Pulls between a note that it begins and one of how it went, so that no image seems to have come from elsewhere. */
+  /** Records the intent to pull before the pull and its result after it, so that the image does not look preloaded. */
   async #recorded(image: string, pull: () => Promise<Pulled>): Promise<string> {
     const { records } = this.#deps;
     try {
@@ -253,7 +253,7 @@ export class ImageManager {
     return { ...pulled, pullMs, bytes: await this.#size(spec, how.signal) };
   }
 
-  /** One credential after the other; the first that works wins, else all failures are told. */
+  /** Tries the credentials in order until one works; throws all failures when none does. */
   async #tryCredentials(
     { sandboxConfig }: ImageRequest,
     image: ImageSpec,
@@ -277,7 +277,7 @@ export class ImageManager {
     throw new Error(aggregate(failures.map(messageOf)), { cause: failures[0] });
   }
 
-  /** For the event alone: no answer counts as 0. */
+  /** Returns the image size for the event; 0 when the runtime does not answer. */
   async #size(image: ImageSpec, signal: AbortSignal | undefined): Promise<number> {
     const status = await this.#deps.images
       .imageStatus({ image }, signal && { signal })
@@ -291,7 +291,7 @@ function fail(note: NoteEvent, event: string, reason: string, message: string): 
   return new StartError(reason, message);
 }
 
-/** Follows `evalCRIPullErr`. */
+/** Converts a runtime error to a pull error. Follows `evalCRIPullErr`. */
 function pullError(image: string, text: string, cause: unknown): StartError {
   for (const [prefix, why] of Object.entries(knownPullErrors))
     if (text.startsWith(prefix))

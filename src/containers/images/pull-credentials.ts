@@ -1,27 +1,27 @@
 import type { Pod, Secret } from '../../kube/types.ts';
 import type { AuthConfig } from '../../provider/cri-messages.ts';
 
-/** What names an object of the API for good. */
+/** Identifies an API object: UID, namespace and name. */
 export interface Coordinates {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A credential to pull with, and whose it is. Kubelet's `TrackedAuthConfig`. */
+/** A registry credential and its source. Kubelet's `TrackedAuthConfig`. */
 export interface PullCredential {
   readonly auth: AuthConfig;
   /** SHA-256 of the credential. */
   readonly hash?: string;
-  /** Absent: it is the node's, and so every pod's. */
+  /** The secret or service account that the credential comes from; absent: the node's own, valid for every pod. */
   readonly source?: { readonly secret: Coordinates } | { readonly serviceAccount: Coordinates };
 }
 
 /**
- * The credentials to try for an image, best first; none: pull without.
+ * Returns the credentials to try for an image, best match first; empty: pull anonymously.
  *
- * @param repository the image without tag and digest, with its registry
- * @throws {AgentError} a pull secret cannot be read
+ * @param repository image name with registry, without tag and digest
+ * @throws {AgentError} when a pull secret cannot be parsed
  */
 export type Keyring = (
   repository: string,
@@ -29,21 +29,24 @@ export type Keyring = (
   pod: Pod,
 ) => Promise<readonly PullCredential[]> | readonly PullCredential[];
 
-/** Remembers who pulled what with which credentials. Kubelet's `ImagePullManager`; images are as containers name them. */
+/**
+ * PullRecords keeps track of which credentials each image was pulled with. Kubelet's `ImagePullManager`; images are named as in the
+ * container spec.
+ */
 export interface PullRecords {
   /**
-   * Before a pull; one of the other two must follow.
+   * Records that a pull begins; {@link recordPulled} or {@link recordFailed} must follow.
    *
-   * @throws {AgentError} it cannot be written down
+   * @throws {AgentError} when the record cannot be written
    */
   recordIntent(image: string): void;
-  /** @param used absent: it took none */
+  /** Records a successful pull. @param used the credential; absent: anonymous */
   recordPulled(image: string, imageRef: string, used: PullCredential | undefined): void;
   recordFailed(image: string): void;
   /**
-   * Must a pod that wants an image that is already there show by a pull that it may have it?
+   * Decides whether a pod must pull a present image to prove that it has access to it.
    *
-   * @param credentials those of the pod, asked for only when they matter
+   * @param credentials looks up the pod's credentials; called only when they matter
    */
   mustAttemptPull(
     image: string,

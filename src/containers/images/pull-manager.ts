@@ -23,16 +23,16 @@ export interface PullManagerDeps {
   readonly logger: Logger;
 }
 
-/** Beyond so many secrets of one image, a match is no longer written down. */
+/** Above this number of recorded secrets per image, further matches are not recorded. */
 const mostSecretsByMatch = 100;
 
 /**
- * Knows which credentials an image was pulled with, so that a pod gets an image that is already there only when it could have pulled it.
+ * PullManager decides by recorded credentials whether a pod may use an image that is present: only when the pod could have pulled it.
  * Follows `PullManager` (pkg/kubelet/images/pullmanager).
  */
 export class PullManager implements PullRecords {
   readonly #deps: PullManagerDeps;
-  /** Pulls in progress, by image. */
+  /** Number of pulls in progress by image. */
   readonly #intents = new Map<string, number>();
 
   constructor(deps: PullManagerDeps) {
@@ -40,9 +40,10 @@ export class PullManager implements PullRecords {
   }
 
   /**
-   * What earlier agents began to pull and has come since counts as pulled, by nobody knows whom. Before anything else.
+   * Completes pulls that an earlier agent began: an image that is now present is recorded as pulled with unknown credentials. Call it
+   * first.
    *
-   * @param images all that the runtime has
+   * @param images all images of the runtime
    */
   initialize(images: readonly Image[]): void {
     const intents = new Set(this.#deps.files.intents());
@@ -64,7 +65,7 @@ export class PullManager implements PullRecords {
   }
 
   recordPulled(image: string, imageRef: string, used: PullCredential | undefined): void {
-    // an intent that stays keeps the image from passing for one that others brought
+    // Keep the intent on failure, so that the image does not look preloaded.
     this.#attempt('failed to write image pulled record', image, () => {
       this.#record(image, imageRef, credentialsOf(used));
       this.#endIntent(image);
@@ -86,9 +87,9 @@ export class PullManager implements PullRecords {
     const found = this.#look(image, imageRef);
     if (!found) return true;
     if (!this.#deps.requiresVerification(image, found.pulledByAgent)) return false;
-    const known = ownMember(found.record?.credentialMapping, repositoryOf(image)) ?? {};
-    if (known.nodePodsAccessible) return false;
-    const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = known;
+    const credentialsByKind = ownMember(found.record?.credentialMapping, repositoryOf(image)) ?? {};
+    if (credentialsByKind.nodePodsAccessible) return false;
+    const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = credentialsByKind;
     if (secrets.length + accounts.length === 0) return true;
     const own = await credentials();
     if (this.#knowsSecret(image, imageRef, { secrets, own: secretsOf(own) })) return false;
@@ -96,7 +97,7 @@ export class PullManager implements PullRecords {
     return !accounts.some((old) => account !== undefined && isSame(old, account));
   }
 
-  /** `undefined`: the records cannot be read, and whoever wants the image has to pull it. */
+  /** Returns the records of an image; `undefined` when they cannot be read, which forces a pull. */
   #look(image: string, imageRef: string): { record?: ImagePulledRecord; pulledByAgent: boolean } | undefined {
     try {
       const record = this.#deps.files.pulled(imageRef);
@@ -109,9 +110,9 @@ export class PullManager implements PullRecords {
   }
 
   /**
-   * Forgets images that are gone, as image collection asks.
+   * Removes records of images that no longer exist; called by image garbage collection.
    *
-   * @param until records written since then stay, ms since the epoch; before `imageRefs` were listed
+   * @param until records written since then are kept, ms since the epoch; a time before `imageRefs` were listed
    */
   prune(imageRefs: ReadonlySet<string>, until: number): void {
     for (const { imageRef, lastUpdatedTime } of this.#deps.files.allPulled())
@@ -121,7 +122,7 @@ export class PullManager implements PullRecords {
         });
   }
 
-  /** A secret is known by its content or by itself; then both are written down. */
+  /** Matches a secret by its coordinates or its content; on a match, records the missing one of both. */
   #knowsSecret(
     image: string,
     imageRef: string,
@@ -146,7 +147,7 @@ export class PullManager implements PullRecords {
     const { files, clock } = this.#deps;
     const repository = repositoryOf(image);
     let old: ImagePulledRecord | undefined;
-    this.#attempt('image pulled record cannot be read, it is made anew', image, () => {
+    this.#attempt('image pulled record cannot be read and is created again', image, () => {
       old = files.pulled(imageRef);
     });
     const next = old

@@ -1,6 +1,6 @@
 /**
- * Lets at most `limit` jobs run at once, in the order they came; 1 is the kubelet's `serializeImagePulls`, and no limit lets
- * every one run.
+ * PullQueue runs at most `limit` jobs at a time, in order of arrival. A limit of 1 is the kubelet's `serializeImagePulls`; without a limit,
+ * every job runs at once.
  */
 export class PullQueue {
   readonly #limit: number;

@@ -15,15 +15,16 @@ import {
 const prefix = 'sha256-';
 
 /**
- * Records of pulls on disk, one file each, under the names and in the form of the kubelet's (`<root>/image_manager`), so that each reads
- * the other's. Follows `fsPullRecordsAccessor` (pkg/kubelet/images/pullmanager).
+ * PullRecordFiles stores pull records on disk, one file each, with the kubelet's names and format (`<root>/image_manager`), so that the
+ * agent
+ * and a kubelet can read each other's records. Follows `fsPullRecordsAccessor` (pkg/kubelet/images/pullmanager).
  */
 export class PullRecordFiles {
   readonly #pulling: string;
   readonly #pulled: string;
   readonly #logger: Logger;
 
-  /** Makes the folders. @throws {Error} they cannot be made */
+  /** Creates the directories. @throws {Error} when they cannot be created */
   constructor(rootDir: string, logger: Logger) {
     this.#pulling = join(rootDir, 'image_manager', 'pulling');
     this.#pulled = join(rootDir, 'image_manager', 'pulled');
@@ -35,7 +36,7 @@ export class PullRecordFiles {
     write(this.#pulling, image, intentText(image));
   }
 
-  /** @throws {Error} there is a file that cannot be read */
+  /** True when a pull intent is recorded. @throws {Error} when the file cannot be read */
   hasIntent(image: string): boolean {
     const text = readIfThere(join(this.#pulling, fileName(image)));
     return text !== undefined && readIntent(text) === image;
@@ -49,7 +50,7 @@ export class PullRecordFiles {
     return this.#readAll(this.#pulling, readIntent);
   }
 
-  /** @throws {Error} there is a file that cannot be read */
+  /** Returns the record of a pulled image. @throws {Error} when the file cannot be read */
   pulled(imageRef: string): ImagePulledRecord | undefined {
     const text = readIfThere(join(this.#pulled, fileName(imageRef)));
     const record = text === undefined ? undefined : readPulledRecord(text);
@@ -68,7 +69,7 @@ export class PullRecordFiles {
     return this.#readAll(this.#pulled, readPulledRecord);
   }
 
-  /** Files that are no records are logged and passed over. */
+  /** Reads all records; invalid files are logged and skipped. */
   #readAll<T>(dir: string, read: (text: string) => T): T[] {
     const names = readdirSync(dir).filter((name) => name.startsWith(prefix) && !name.endsWith('.tmp'));
     return names.flatMap((name) => {
@@ -87,7 +88,7 @@ export class PullRecordFiles {
 
 const fileName = (text: string): string => `${prefix}${createHash('sha256').update(text).digest('hex')}`;
 
-/** Whole or not at all: a reader never sees half a file. */
+/** Writes a file atomically through a temporary file. */
 function write(dir: string, key: string, text: string): void {
   const path = join(dir, fileName(key));
   mkdirSync(dir, { recursive: true, mode: 0o700 });

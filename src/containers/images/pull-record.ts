@@ -3,30 +3,30 @@ import { typeMetaOf } from '../../go/go-types.ts';
 import { rfc3339 } from '../../kube/time.ts';
 import type { Coordinates, PullCredential } from './pull-credentials.ts';
 
-/** A pull secret that pulled an image, with the hash of what it then held. */
+/** A pull secret that pulled an image, with the hash of its content at that time. */
 export interface ImagePullSecret extends Coordinates {
   readonly credentialHash: string;
 }
 
-/** Who may use an image by what it was pulled with. */
+/** The credentials that give access to an image. */
 export interface ImagePullCredentials {
   readonly kubernetesSecrets?: readonly ImagePullSecret[];
   readonly kubernetesServiceAccounts?: readonly Coordinates[];
-  /** Every pod of the node: the pull took no credentials, or the node's. */
+  /** True when every pod of the node has access: the pull was anonymous or used the node's credentials. */
   readonly nodePodsAccessible?: boolean;
 }
 
-/** An image that the agent pulled. */
+/** Record of an image that the agent pulled. */
 export interface ImagePulledRecord {
-  /** RFC 3339, whole seconds. */
+  /** RFC 3339, in seconds. */
   readonly lastUpdatedTime: string;
-  /** The image as the runtime names it. */
+  /** The runtime's reference of the image. */
   readonly imageRef: string;
-  /** By the image's name with its registry, without tag and digest. */
+  /** Credentials by image name with registry, without tag and digest. */
   readonly credentialMapping?: Readonly<Record<string, ImagePullCredentials>>;
 }
 
-/** What a successful pull says of who may use the image. Follows `trackedToImagePullCreds`. */
+/** Returns the access that a successful pull proves. Follows `trackedToImagePullCreds`. */
 export function credentialsOf(used: PullCredential | undefined): ImagePullCredentials {
   const source = used?.source;
   if (!source) return { nodePodsAccessible: true };
@@ -36,10 +36,10 @@ export function credentialsOf(used: PullCredential | undefined): ImagePullCreden
 }
 
 /**
- * A record with what one more pull has shown; the same record when that is nothing new.
+ * Merges the access proven by another pull into a record; returns the same record when nothing changes.
  * Follows `pulledRecordMergeNewCreds` (pkg/kubelet/images/pullmanager).
  *
- * @param added absent: the image was pulled nobody knows how
+ * @param added absent: the image was pulled with unknown credentials
  */
 export function withCredentials(
   record: ImagePulledRecord,
@@ -47,9 +47,9 @@ export function withCredentials(
   added: ImagePullCredentials | undefined,
   now: number,
 ): ImagePulledRecord {
-  const known = ownMember(record.credentialMapping, repository);
-  const merged = added && mergedCredentials(known, added);
-  if (!merged || merged === known) return record;
+  const existing = ownMember(record.credentialMapping, repository);
+  const merged = added && mergedCredentials(existing, added);
+  if (!merged || merged === existing) return record;
   return {
     ...record,
     lastUpdatedTime: rfc3339(now),
@@ -58,29 +58,30 @@ export function withCredentials(
 }
 
 function mergedCredentials(
-  known: ImagePullCredentials | undefined,
+  existing: ImagePullCredentials | undefined,
   added: ImagePullCredentials,
 ): ImagePullCredentials | undefined {
   const { kubernetesSecrets = [], kubernetesServiceAccounts = [], nodePodsAccessible } = added;
-  if (!nodePodsAccessible && kubernetesSecrets.length + kubernetesServiceAccounts.length === 0) return known;
-  if (!known) return added;
-  if (known.nodePodsAccessible) return known;
+  if (!nodePodsAccessible && kubernetesSecrets.length + kubernetesServiceAccounts.length === 0)
+    return existing;
+  if (!existing) return added;
+  if (existing.nodePodsAccessible) return existing;
   if (nodePodsAccessible) return { nodePodsAccessible: true };
   const [field, more]: [keyof ImagePullCredentials, readonly Coordinates[]] =
     kubernetesSecrets.length > 0
       ? ['kubernetesSecrets', kubernetesSecrets]
       : ['kubernetesServiceAccounts', kubernetesServiceAccounts];
-  const list: readonly Coordinates[] = known[field] ?? [];
+  const list: readonly Coordinates[] = existing[field] ?? [];
   const same = (a: Coordinates, b: Coordinates): boolean =>
     JSON.stringify(orderly(a)) === JSON.stringify(orderly(b));
-  if (more.every((one) => list.some((old) => same(old, one)))) return known;
+  if (more.every((one) => list.some((old) => same(old, one)))) return existing;
   const byName = new Map([...list, ...more].map((one) => [nameKey(one), one]));
-  return { ...known, [field]: [...byName.keys()].sort().map((key) => byName.get(key)) };
+  return { ...existing, [field]: [...byName.keys()].sort().map((key) => byName.get(key)) };
 }
 
 const nameKey = ({ namespace, name, uid }: Coordinates): string => [namespace, name, uid].join('\0');
 
-/** A new record of an image. */
+/** Creates a record of an image. */
 export const newRecord = (
   imageRef: string,
   repository: string,
@@ -95,7 +96,7 @@ export const newRecord = (
 const version = 'kubelet.config.k8s.io/v1beta1';
 const readable: readonly string[] = [version, 'kubelet.config.k8s.io/v1alpha1'];
 
-/** As the kubelet writes it to its file. */
+/** Formats a record as in the kubelet's file. */
 export const pulledRecordText = ({
   lastUpdatedTime,
   imageRef,
@@ -132,13 +133,13 @@ const orderly = ({ uid, namespace, name, ...rest }: Coordinates): Coordinates =>
   ...rest,
 });
 
-/** A pull that has begun, as the kubelet writes it to its file. */
+/** Formats a pull intent as in the kubelet's file. */
 export const intentText = (image: string): string => fileText('ImagePullIntent', { image });
 
 const fileText = (kind: string, content: object): string =>
   `${JSON.stringify({ kind, apiVersion: version, ...content })}\n`;
 
-/** @throws {Error} the text is no record, ours or the kubelet's */
+/** Parses a record file of the agent or a kubelet. @throws {Error} when the text is not a record */
 export function readPulledRecord(text: string): ImagePulledRecord {
   const { imageRef, lastUpdatedTime, credentialMapping } = contentOf(text, 'ImagePulledRecord');
   if (typeof imageRef !== 'string') throw new Error('imageRef is missing');
@@ -151,7 +152,7 @@ export function readPulledRecord(text: string): ImagePulledRecord {
   };
 }
 
-/** The image of a pull that had begun. @throws {Error} the text is no such record */
+/** Parses an intent file and returns its image. @throws {Error} when the text is not an intent */
 export function readIntent(text: string): string {
   const { image } = contentOf(text, 'ImagePullIntent');
   if (typeof image !== 'string') throw new Error('image is missing');
@@ -167,19 +168,22 @@ function contentOf(text: string, kind: string): Readonly<Record<string, unknown>
   return value;
 }
 
-/** When a pod must show its credentials for an image that is already there (`imagePullCredentialsVerificationPolicy`). */
+/** When pods must prove access to images that are present (`imagePullCredentialsVerificationPolicy`). */
 export type VerificationPolicy =
   'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
 
 /**
- * Must the pod's credentials for an image be verified? Follows `ImagePullPolicyEnforcer` (pkg/kubelet/images/pullmanager).
+ * Decides whether a pod's credentials for an image must be verified. Follows `ImagePullPolicyEnforcer` (pkg/kubelet/images/pullmanager).
  *
- * @param image as the container names it
- * @param pulledByAgent the agent pulled it once; else it was put there by others
+ * @param image as named in the container spec
+ * @param pulledByAgent true when the agent pulled the image; false when it was preloaded
  */
 export type RequiresVerification = (image: string, pulledByAgent: boolean) => boolean;
 
-/** @param allowlist images without tag and digest, or prefixes that end in `/*`; for `NeverVerifyAllowlistedImages` alone */
+/**
+ * Returns the decision function of a policy. @param allowlist images without tag and digest, or prefixes that end in `/*`; for
+ * `NeverVerifyAllowlistedImages` only
+ */
 export function requiresVerification(
   policy: VerificationPolicy,
   allowlist: readonly string[] = [],
@@ -199,5 +203,5 @@ export function requiresVerification(
 const isListed = (image: string, pattern: string): boolean =>
   pattern.endsWith('/*') ? image.startsWith(pattern.slice(0, -1)) : image === pattern;
 
-/** The name as it was written, without tag and digest. */
+/** Strips tag and digest from an image name. */
 const withoutTag = (image: string): string => image.replace(/@.*$/s, '').replace(/:[^/:]*$/, '');

@@ -3,7 +3,10 @@ import type { EventRecorder } from '../../kube/events.ts';
 import type { Container, Pod } from '../../kube/types.ts';
 import type { NoteEvent } from '../images/images.ts';
 
-/** Where a container stands in its pod, e.g. `spec.initContainers{setup}`; `undefined`: nowhere (`GenerateContainerRef`). */
+/**
+ * Returns the field path of a container, such as `spec.initContainers{setup}`; `undefined` when the spec does not have it
+ * (`GenerateContainerRef`).
+ */
 export const containerFieldPath = (pod: Pod, name: string): string | undefined => {
   for (const field of allContainerFields)
     if (pod.spec?.[field]?.some((container) => container.name === name)) return `spec.${field}{${name}}`;
@@ -11,8 +14,8 @@ export const containerFieldPath = (pod: Pod, name: string): string | undefined =
 };
 
 /**
- * Events about one container of a pod, with its field path (R281). A container that the spec does not have gets none. The
- * runtime's id is not told: its place takes the container's name (`recordContainerEvent`).
+ * Returns an event recorder for one container of a pod, with its field path (R281). A container that is not in the spec gets no events. In
+ * messages the runtime's id is replaced by the container's name (`recordContainerEvent`).
  */
 export function containerEvents(
   recorder: EventRecorder,

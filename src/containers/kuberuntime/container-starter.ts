@@ -50,11 +50,11 @@ export interface ContainerStarterDeps {
   readonly resources: ResourceSettings;
   readonly security: SecuritySettings;
   readonly features?: Readonly<Record<string, boolean>>;
-  /** Where log collectors find a link to each log; absent: no links. */
+  /** Directory for the links that log collectors follow; absent: no links are created. */
   readonly containerLogsRoot?: string;
 }
 
-/** What all containers of one sync share. */
+/** State shared by all containers of one sync. */
 export interface StartContext {
   readonly pod: Pod;
   readonly observed: RuntimePodStatus;
@@ -63,22 +63,25 @@ export interface StartContext {
   readonly pullSecrets: readonly Secret[];
   readonly podIps: readonly string[];
   readonly runtimeHandler: string;
-  /** Hooks that still run are given up then. */
+  /** Cancels hooks that still run. */
   readonly hooksEnd?: AbortSignal;
 }
 
-/** A container to start; `targetName` is that of an ephemeral container. */
+/** A container to start; `targetName` is set for an ephemeral container with a target. */
 export interface StartSpec {
   readonly container: Container;
-  /** The images that it mounts, by volume name. */
+  /** Images to mount, by volume name. */
   readonly imageVolumes: ReadonlyMap<string, ImageSpec>;
   readonly targetName?: string;
 }
 
-/** Starts one container: image, configuration, create, start, postStart (R180). Follows `startContainer` (pkg/kubelet/kuberuntime). */
+/**
+ * ContainerStarter starts one container: image, configuration, create, start, postStart (R180). Follows `startContainer`
+ * (pkg/kubelet/kuberuntime).
+ */
 export class ContainerStarter {
   readonly #deps: ContainerStarterDeps;
-  /** Whatever was created before this is an earlier agent's, ms since the epoch. */
+  /** Containers created earlier belong to a previous agent, ms since the epoch. */
   readonly #bornAt: number;
 
   constructor(deps: ContainerStarterDeps) {
@@ -86,12 +89,12 @@ export class ContainerStarter {
     this.#bornAt = deps.clock.now();
   }
 
-  /** @throws {StartError} with the waiting reason that users see (R181) */
+  /** Starts a container. @throws {StartError} with the waiting reason of the container status (R181) */
   async start(context: StartContext, spec: StartSpec, signal?: AbortSignal): Promise<void> {
     const { pod } = context;
     const { container } = spec;
     const note = containerEvents(this.#deps.recorder, pod, container);
-    const counting = this.#restartCount(context, container.name); // while the image is looked for
+    const counting = this.#restartCount(context, container.name); // concurrently with the image
     const image = await this.#image(context, container, note, signal);
     const restartCount = await counting;
     const config = await this.#step(note, 'CreateContainerConfigError', () =>
@@ -112,7 +115,7 @@ export class ContainerStarter {
       await turns.run('startContainer', () => runtime.startContainer({ containerId: id }, options), signal);
     });
     events('Normal', 'Started', 'Container started');
-    // not waited for: a container that ends at once is to be looked at while it runs
+    // Not awaited: a container that exits at once must be inspected while it runs.
     void this.#linkLog(context, container.name, { id, restartCount });
     await this.#postStart(pod, container, { id, note: events, signal: context.hooksEnd ?? signal });
   }
@@ -139,7 +142,7 @@ export class ContainerStarter {
     }
   }
 
-  /** Tells a failure as an event and gives it the reason that users see. */
+  /** Runs one step; records its failure as an event and converts it to a StartError with the waiting reason. */
   async #step<T>(note: NoteEvent, reason: string, act: () => Promise<T>): Promise<T> {
     try {
       return await act();
@@ -150,7 +153,7 @@ export class ContainerStarter {
     }
   }
 
-  /** R183. Never rejects. */
+  /** Returns the restart count (R183). Never rejects. */
   async #restartCount({ pod, observed }: StartContext, name: string): Promise<number> {
     const status = newestStatus(observed, name);
     if (status) return status.restartCount + 1;
@@ -201,9 +204,11 @@ export class ContainerStarter {
   }
 
   /**
-   * Instances that an earlier agent made, but did not live to start. The kubelet leaves them to the collection of garbage: as the one before the
-   * newest, one of them hides how the container ended, and a pod that ran is told as Pending. One that the runtime is starting after all
-   * cannot be removed; then nothing is made beside it.
+   * Removes instances that a previous agent created but did not start. The kubelet leaves them to garbage collection; there, such an
+   * instance can hide
+   * how the container ended, and a pod that ran is reported as Pending. An instance that the runtime is starting after all cannot be
+   * removed; then no
+   * second one is created.
    */
   async #removeUnstarted(
     { observed }: StartContext,
@@ -216,8 +221,8 @@ export class ContainerStarter {
   }
 
   /**
-   * Makes the container while its resources are being recorded: only one that runs must have a record. If it cannot be had, there is no
-   * container either.
+   * Creates the container while its resources are being recorded, as every running container must have a record. When recording fails, the
+   * container is removed again.
    */
   async #createRecorded(
     context: StartContext,
@@ -226,7 +231,7 @@ export class ContainerStarter {
   ): Promise<string> {
     const { actuated, remover, logger } = this.#deps;
     const saving = actuated.save();
-    saving.catch(() => undefined); // it is heard of below
+    saving.catch(() => undefined); // awaited below
     const id = await this.#create(context, config, signal);
     try {
       await saving;
@@ -261,7 +266,7 @@ export class ContainerStarter {
     return id;
   }
 
-  /** For log collectors only, so a failure is not the container's. */
+  /** Links the log for log collectors; a failure does not fail the container. */
   async #linkLog(
     { pod, sandboxConfig }: StartContext,
     name: string,
@@ -290,7 +295,7 @@ export class ContainerStarter {
       await this.#deps.hooks.run(target, handler, signal ?? new AbortController().signal);
     } catch (cause) {
       note('Warning', 'FailedPostStartHook', 'PostStartHook failed');
-      // the pod ends, and its container with it
+      // The pod is being terminated together with this container.
       if (signal?.aborted) throw new StartError('PostStartHookError', messageOf(cause), { cause });
       const message = 'FailedPostStartHook';
       await this.#deps.killer
@@ -305,7 +310,7 @@ export class ContainerStarter {
   }
 }
 
-/** The runtime's id of the container whose processes an ephemeral one is to see. */
+/** Returns the runtime's id of the target container of an ephemeral container. */
 function targetId(observed: RuntimePodStatus, name: string | undefined): string | undefined {
   if (name === undefined || name === '') return undefined;
   const status = newestStatus(observed, name);

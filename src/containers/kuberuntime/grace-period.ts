@@ -1,14 +1,14 @@
 import type { Container, Pod } from '../../kube/types.ts';
 
-/** Why one container is killed; empty: its definition or resources changed. */
+/** Why a container is killed; empty: its definition or resources changed. */
 export type KillReason = '' | 'Unknown' | 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook';
 
-/** No container gets less time than this between the stop signal and the kill, seconds. */
+/** Minimum time between the stop signal and the kill, seconds. */
 export const minimumGracePeriodSeconds = 2;
 
 /**
- * The grace of a kill in seconds, before any override and without a floor (R164): the deletion's, else the failed probe's
- * own in place of the spec's, else the spec's, else 2. Follows `setTerminationGracePeriod`.
+ * Returns the grace period of a kill in seconds, before overrides and without the minimum (R164): the deletion's, otherwise the failed
+ * probe's, otherwise the spec's, otherwise 2. Follows `setTerminationGracePeriod`.
  */
 export function terminationGracePeriod(
   pod: Pod,
@@ -31,6 +31,6 @@ function probeGracePeriod(
   return undefined;
 }
 
-/** The time-out given to the runtime when nothing of the grace is spent before: override or base, at least 2 s. */
+/** Returns the stop timeout for the runtime in seconds when nothing of the grace period is spent yet; at least 2 s. */
 export const stopTimeout = (graceSeconds: number): number =>
   Math.max(minimumGracePeriodSeconds, graceSeconds);

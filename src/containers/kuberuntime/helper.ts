@@ -9,32 +9,32 @@ import type {
 } from '../../provider/cri-messages.ts';
 import type { PodCgroupChange, PodCgroupLimits } from './resize/resize-plan.ts';
 
-/** What a container gets from the node: worked out from volumes, services, config maps and devices. Kubelet's `RunContainerOptions`. */
+/** What the node contributes to a container: mounts, environment, devices. Kubelet's `RunContainerOptions`. */
 export interface RunContainerOptions {
   readonly envs?: readonly { readonly name: string; readonly value: string }[];
   readonly mounts?: readonly Mount[];
   readonly devices?: readonly Device[];
   readonly cdiDevices?: readonly CDIDevice[];
-  /** From device plug-ins; the kubelet's own annotations win. */
+  /** Annotations from device plug-ins; the kubelet's own override them. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Where the container's termination log file is put; empty: it gets none. */
+  /** Directory of the container's termination log file; empty: it gets none. */
   readonly podContainerDir?: string;
 }
 
-/** Reads and sets the cgroup of a pod. Kubelet's `PodContainerManager`, as far as resizes need it. */
+/** PodCgroupAccess reads and updates the cgroup of a pod for resizes. Part of kubelet's `PodContainerManager`. */
 export interface PodCgroupAccess {
-  /** What it is set to, and what it has to be for the pod's spec. */
+  /** Returns the current limits and those that the pod's spec asks for. */
   limits(pod: Pod): PodCgroupChange;
-  /** @throws {AgentError} `failed_precondition` with what the kernel refused */
+  /** Updates the limits. @throws {AgentError} `failed_precondition` with the kernel's error */
   set(pod: Pod, limits: PodCgroupLimits): Promise<void>;
-  /** Bytes; absent: it cannot be read. */
+  /** Memory usage in bytes; absent when it cannot be read. */
   memoryUsage(pod: Pod): number | undefined;
 }
 
-/** What `kuberuntime` asks of the agent around it. Kubelet's `RuntimeHelper`. */
+/** RuntimeHelper is what `kuberuntime` needs from the rest of the agent. Kubelet's `RuntimeHelper`. */
 export interface RuntimeHelper {
   /**
-   * @param imageVolumes pulled images by volume name
+   * Returns the node's contribution to a container. @param imageVolumes pulled images by volume name
    * @throws {AgentError} when a mandatory reference is missing; the message becomes that of `CreateContainerConfigError`
    */
   generateRunContainerOptions(
@@ -44,7 +44,7 @@ export interface RuntimeHelper {
     imageVolumes: ReadonlyMap<string, ImageSpec>,
   ): Promise<RunContainerOptions>;
   /**
-   * The container's variables alone, for providers that make no mounts on this machine.
+   * Returns only the container's environment, for providers that do not mount from this machine.
    *
    * @throws {AgentError} as {@link generateRunContainerOptions}
    */
@@ -54,22 +54,23 @@ export interface RuntimeHelper {
     podIps: readonly string[],
   ): Promise<readonly { readonly name: string; readonly value: string }[]>;
   getPodDns(pod: Pod): Promise<DNSConfig> | DNSConfig;
-  /** @throws {AgentError} `invalid_argument` when the fully qualified name is too long */
+  /** Returns the pod's host name and domain. @throws {AgentError} `invalid_argument` when the fully qualified name is too long */
   hostnameAndDomain(pod: Pod): { readonly hostname: string; readonly domain: string };
-  /** The cgroup that the pod's containers are put below; empty: the runtime's choice. */
+  /** Returns the cgroup parent of the pod's containers; empty: the runtime chooses. */
   cgroupParent(pod: Pod): string;
-  /** Groups that the pod's volumes ask for. */
+  /** Returns the groups that the pod's volumes require. */
   extraSupplementalGroups(pod: Pod): readonly number[];
-  /** R182: the pod is on its way out, so a sandbox that cannot be made is no error. */
+  /** True while the pod is being terminated; failing to create its sandbox is no error then (R182). */
   isPodTerminationRequested(uid: string): boolean;
-  /** The runtime handler of the pod's runtime class; empty: the default one. */
+  /** Returns the runtime handler of the pod's runtime class; empty: the default handler. */
   runtimeHandler?(pod: Pod): Promise<string>;
-  /** The pod's cgroup, while the pod is resized; absent: pods have none of their own. */
+  /** Access to the pod's cgroup for resizes; absent: pods have no cgroup of their own. */
   readonly podCgroup?: PodCgroupAccess;
   /**
-   * The host's own users, or the ids on the host of a pod that wants users of its own (`hostUsers: false`); absent: the runtime cannot.
+   * Returns the user namespace of a pod: the host's, or mapped ids (`hostUsers: false`). Absent: the runtime does not support user
+   * namespaces.
    *
-   * @throws {AgentError} when the pod cannot have them
+   * @throws {AgentError} when the pod's user namespace cannot be provided
    */
   userNamespace?(
     pod: Pod,

@@ -15,7 +15,7 @@ import type { HookCounts } from '../container/counts.ts';
 
 type Handler = NonNullable<NonNullable<Container['lifecycle']>['postStart']>;
 
-/** Which container of which pod a hook is for. */
+/** The container that a hook runs for. */
 export interface HookTarget {
   readonly pod: Pod;
   readonly container: Container;
@@ -27,13 +27,13 @@ export interface HookRunnerDeps {
   readonly runtime: Pick<ContainerRuntime, 'execSync'>;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
-  /** Absent: nobody counts. */
+  /** Metrics of hooks; absent: not counted. */
   readonly counts?: HookCounts;
-  /** The pod's addresses as the runtime has them now. */
+  /** Returns the pod's current addresses from the runtime. */
   readonly podIps: (pod: Pod) => Promise<readonly string[]>;
 }
 
-/** Runs postStart and preStop handlers. Follows `handlerRunner` (pkg/kubelet/lifecycle). */
+/** HookRunner runs postStart and preStop handlers. Follows `handlerRunner` (pkg/kubelet/lifecycle). */
 export class HookRunner {
   readonly #deps: HookRunnerDeps;
 
@@ -41,7 +41,9 @@ export class HookRunner {
     this.#deps = deps;
   }
 
-  /** @throws {AgentError} what failed, as the waiting state shows it; it may hold the hook's output, so events do not show it */
+  /**
+   * Runs a handler. @throws {AgentError} with the message for the waiting state; it may contain the hook's output, so events do not show it
+   */
   async run(target: HookTarget, handler: Handler, signal: AbortSignal): Promise<void> {
     const { exec, httpGet, sleep } = handler;
     if (exec) await this.#exec(target, exec.command ?? [], signal);
@@ -119,7 +121,9 @@ export class HookRunner {
     }
   }
 
-  /** Any answer will do; a short body is read first, as the kubelet does, so that a server may take its time with it. */
+  /**
+   * Any response counts as success. The start of the body is read first, as in the kubelet, so that the server may take its time with it.
+   */
   async #ask(request: HttpGetRequest, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const answer = await httpGet(request, { clock, ...hookClient }, signal);
@@ -140,17 +144,20 @@ export class HookRunner {
   }
 }
 
-/** Of an answer's body no more is read, bytes. */
+/** Maximum number of body bytes that are read. */
 const maxBodyBytes = 10 * 1024;
 
-/** Hooks are sent as Go's default transport does: no HTTP/2, as certificates are not checked, and half a minute for a connection. */
+/** HTTP settings of hooks, as in Go's default transport: no HTTP/2, as certificates are not verified, and 30 s to connect. */
 const hookClient: Omit<HttpClient, 'clock'> = {
   http2: false,
   extra: [['Accept-Encoding', 'gzip']],
   dialTimeoutMs: 30_000,
 };
 
-/** Hooks were once sent without TLS whatever they said; so a server that has none is asked again, without credentials. */
+/**
+ * Returns the request for the plain-HTTP fallback, without credentials. Earlier kubelets ignored the scheme, so HTTPS hooks may point to
+ * servers without TLS.
+ */
 function inPlainText(request: HttpGetRequest): HttpGetRequest {
   const { Authorization: _secret, ...headers } = request.headers;
   return { ...request, url: new GoUrl({ ...request.url.parts, scheme: 'http' }), headers };
@@ -158,7 +165,7 @@ function inPlainText(request: HttpGetRequest): HttpGetRequest {
 
 const text = (bytes: Uint8Array | undefined): string => (bytes ? Buffer.from(bytes).toString('utf8') : '');
 
-/** A handler that nobody runs, as Go prints it: `tcpSocket` or nothing at all. */
+/** Formats a handler without a supported action as Go prints it: `tcpSocket`, or an empty handler. */
 function printed({ tcpSocket }: Handler): string {
   const { port = 0, host = '' } = tcpSocket ?? {};
   const value = typeof port === 'string' ? `1 0 ${port}` : `0 ${port} `;

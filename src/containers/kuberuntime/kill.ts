@@ -25,23 +25,26 @@ export interface ContainerKillerDeps {
   readonly hooks: HookRunner;
 }
 
-/** One container to stop and how. */
+/** A container to stop and how to stop it. */
 export interface KillRequest {
   /** `type://id` */
   readonly id: string;
   readonly name: string;
-  /** The event's text; absent: `Stopping container …`. */
+  /** Text of the event; absent: `Stopping container …`. */
   readonly message?: string;
   readonly reason: KillReason;
-  /** Overrides what the pod says. */
+  /** Overrides the grace period of the pod. */
   readonly graceSeconds?: number;
   readonly order?: TerminationOrder;
 }
 
-/** A hook that overruns the grace is given up so much later, ms: by then its container has ended, and it with that. */
+/** Time after the grace period at which a hook that still runs is cancelled, ms; by then its container has ended. */
 const overrunMs = 60_000;
 
-/** Stops containers and whole pods (R163…R165). Follows `killContainer` and `killPodWithSyncResult` (pkg/kubelet/kuberuntime). */
+/**
+ * ContainerKiller stops containers and whole pods (R163…R165). Follows `killContainer` and `killPodWithSyncResult`
+ * (pkg/kubelet/kuberuntime).
+ */
 export class ContainerKiller {
   readonly #deps: ContainerKillerDeps;
 
@@ -50,10 +53,11 @@ export class ContainerKiller {
   }
 
   /**
-   * R164: event, preStop, turn, stop; whatever comes before the stop spends the grace. A container that is not there has stopped.
+   * Stops a container: event, preStop hook, wait for its turn, stop (R164). The first three consume the grace period. A container that does
+   * not exist counts as stopped.
    *
-   * @param pod absent: what the container's labels and annotations tell of it
-   * @throws {AgentError} when the runtime cannot stop it
+   * @param pod absent: restored from the container's labels and annotations
+   * @throws {AgentError} when the runtime cannot stop the container
    */
   async killContainer(pod: Pod | undefined, request: KillRequest, signal?: AbortSignal): Promise<void> {
     const target = pod ? specOf(pod, request) : await this.#restoreSpec(request.id, signal);
@@ -69,7 +73,7 @@ export class ContainerKiller {
     request.order?.ended(request.name);
   }
 
-  /** R163, R165: all containers at once (sidecars in turn), then every sandbox. Failures are in the results. */
+  /** Stops all containers in parallel (sidecars in order), then every sandbox (R163, R165). Failures are in the results. */
   async killPod(
     pod: Pod | undefined,
     running: RuntimePod,
@@ -92,7 +96,7 @@ export class ContainerKiller {
         this.killContainer(pod, request, signal),
       );
     };
-    // the last one begins, as it happens with Go: the routine made last runs first
+    // The last one starts first, as happens with Go: the goroutine that was created last runs first.
     const inTurn = [...containers.slice(-1), ...containers.slice(0, -1)];
     const results = await Promise.all(inTurn.map(kill));
     return [...results, await this.#stopSandboxes(running, signal)];
@@ -111,7 +115,10 @@ export class ContainerKiller {
     return result;
   }
 
-  /** @returns whole seconds that the hook took; one that overruns the grace goes on by itself and fails when its container ends */
+  /**
+   * Runs the preStop hook. @returns seconds that the hook took, rounded down; a hook that exceeds the grace period continues until its
+   * container ends
+   */
   async #preStop(
     target: { readonly pod: Pod; readonly container: Container; readonly id: string },
     handler: NonNullable<NonNullable<Container['lifecycle']>['preStop']>,
@@ -127,7 +134,7 @@ export class ContainerKiller {
         container: target.container.name,
         err: messageOf(err),
       });
-      // the text may hold what the hook printed, so users are not shown it
+      // The error may contain the hook's output, so the event does not include it.
       containerEvents(recorder, target.pod, target.container)(
         'Warning',
         'FailedPreStopHook',
@@ -138,7 +145,7 @@ export class ContainerKiller {
     await Promise.race([run, clock.sleep(graceSeconds * 1000, stopTimer.signal).catch(() => undefined)]);
     stopTimer.abort();
     if (handler.sleep)
-      stopSleep.abort(); // nothing but time would end it, and nobody hears of it
+      stopSleep.abort(); // a sleep would only end by time, and its result is not used
     else
       void run.then(
         clock.timer(overrunMs, () => {
@@ -156,7 +163,9 @@ export class ContainerKiller {
     }
   }
 
-  /** What labels and annotations keep of a container whose pod is no longer known (`restoreSpecsFromContainerLabels`). */
+  /**
+   * Restores what stopping a container needs from its labels and annotations when its pod is unknown (`restoreSpecsFromContainerLabels`).
+   */
   async #restoreSpec(
     id: string,
     signal: AbortSignal | undefined,
@@ -199,7 +208,7 @@ function specOf(pod: Pod, { id, name, message = '' }: KillRequest): { pod: Pod; 
   );
 }
 
-/** Runs one part of a sync and tells how it went. */
+/** Runs one part of a sync and returns its result. */
 export async function attempt(
   result: SyncResult,
   reason: string,

@@ -47,7 +47,7 @@ type Powers = Pick<
   'exec' | 'attach' | 'portForward' | 'onPodEvent' | 'runtimeHealth' | 'admit'
 >;
 
-/** Who fills what `kuberuntime` needs. */
+/** Dependencies of KubeRuntime. */
 export interface KubeRuntimeDeps {
   readonly runtime: ContainerRuntime;
   readonly images: ImageService;
@@ -56,41 +56,41 @@ export interface KubeRuntimeDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Container restarts: 10 s to 5 min (R179). */
+  /** Back-off of container restarts: 10 s to 5 min (R179). */
   readonly crashBackoff: BackoffTable;
-  /** Image pulls: 10 s to 5 min. */
+  /** Back-off of image pulls: 10 s to 5 min. */
   readonly imageBackoff: BackoffTable;
   readonly liveness: ProbeResults;
   readonly startup: ProbeResults;
-  /** Abilities that the runtime has beside CRI; they win over what is made of its calls. */
+  /** Powers of the runtime beyond CRI; they take precedence over those built on its CRI calls. */
   readonly powers?: Powers;
-  /** Default: pulls go without credentials. */
+  /** Credentials for pulls; default: pulls are anonymous. */
   readonly keyring?: Keyring;
-  /** Default: an image that is there is every pod's. */
+  /** Default: a present image may be used by every pod. */
   readonly pullRecords?: PullRecords;
-  /** Takes a pull from what `registryPullQPS` allows; default: no limit. */
+  /** Takes a token of the `registryPullQPS` limit; default: no limit. */
   readonly mayPull?: () => boolean;
-  /** Resources last handed to the runtime, as kept by an earlier agent; default: nothing is known. */
+  /** Resources last applied by the runtime, as recorded by an earlier agent; default: an empty store. */
   readonly actuated?: ActuatedStore;
   /** Default: the machine's disk. */
   readonly files?: RuntimeFiles;
-  /** Default: nobody counts. */
+  /** Metrics; default: nothing is counted. */
   readonly counts?: StartCounts & PullCounts & HookCounts;
 }
 
-/** Settings, named as the kubelet's. */
+/** Settings, named as in the kubelet's configuration. */
 export interface KubeRuntimeOptions extends ResourceSettings, SecuritySettings {
-  /** The runtime's own name, as `version` tells it; the type of container IDs. */
+  /** The runtime's name from `version`; the type prefix of container IDs. */
   readonly runtimeName: string;
-  /** Where pods' log folders are; the kubelet's is `/var/log/pods`. */
+  /** Directory of the pods' log directories; the kubelet's is `/var/log/pods`. */
   readonly podLogsRoot: string;
-  /** Where log collectors find links to container logs, `/var/log/containers`; absent: no links. */
+  /** Directory of the links to container logs for log collectors, `/var/log/containers`; absent: no links. */
   readonly containerLogsRoot?: string;
-  /** Pulls at one time: 1 is the kubelet's `serializeImagePulls`; absent: no limit. */
+  /** Maximum number of parallel pulls: 1 is the kubelet's `serializeImagePulls`; absent: no limit. */
   readonly maxParallelImagePulls?: number;
-  /** Calls at one time that start pods in the runtime ({@link StartTurns}); absent: no limit, as the kubelet. */
+  /** Maximum number of parallel runtime calls that start pods ({@link StartTurns}); absent: no limit, as in the kubelet. */
   readonly maxParallelStarts?: number;
-  /** Dead instances of each container that stay while its pod lives, 1 at least; default: 1. */
+  /** Number of dead instances to keep per container while its pod lives, at least 1; default: 1. */
   readonly deadInstancesKept?: number;
   /** Kubernetes feature gates that differ from their default. */
   readonly features?: Readonly<Record<string, boolean>>;
@@ -108,13 +108,13 @@ function imageManagerOf(deps: KubeRuntimeDeps, options: KubeRuntimeOptions): Ima
 }
 
 /**
- * Runs pods in any container runtime. It decides nothing: `actions.ts` does, and the parts act.
+ * KubeRuntime runs pods in a container runtime. Decisions are made in `actions.ts`; this class and its parts carry them out.
  * Follows `kubeGenericRuntimeManager` (pkg/kubelet/kuberuntime).
  */
 export class KubeRuntime implements PodProvider, NodeProvider {
   readonly name: string;
   readonly recordsEvents = true;
-  /** Each call to the runtime has its own (`runtimeRequestTimeout`), and a pull may take as long as it makes progress. */
+  /** No limits: each runtime call has its own (`runtimeRequestTimeout`), and a pull may continue while it makes progress. */
   readonly deadlines: ProviderDeadlines = { syncPod: Infinity, killPod: Infinity, query: Infinity };
   readonly streamUrls?: StreamUrls;
   readonly exec?: NonNullable<ProviderPowers['exec']>;
@@ -125,13 +125,13 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   readonly runtimeHealth?: NonNullable<ProviderPowers['runtimeHealth']>;
   readonly admit?: NonNullable<ProviderPowers['admit']>;
   readonly resizes?: PodResizes;
-  /** Resources last handed to the runtime. */
+  /** Resources last applied by the runtime. */
   readonly actuated: ActuatedStore;
-  /** Makes images present; also for image volumes and by hand. */
+  /** Pulls images; also for image volumes and manual pulls. */
   readonly imageManager: ImageManager;
   /** Removes dead containers with their logs. */
   readonly remover: ContainerRemover;
-  /** Collects what dead containers and pods leave behind. */
+  /** Collects dead containers, sandboxes and log directories. */
   readonly containerGc: ContainerGc;
   readonly #runtime: ContainerRuntime;
   readonly #observer: RuntimeObserver;
@@ -231,7 +231,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     return this.#observer.getPodStatus(ref, signal && { signal });
   }
 
-  /** @throws {AgentError} `unavailable`, naming each condition that the runtime says is not met */
+  /** Checks that the runtime is ready. @throws {AgentError} `unavailable` with each condition that is not met */
   async ping(signal: AbortSignal): Promise<void> {
     const { status } = await this.#runtime.status({}, { signal });
     const unmet = (status?.conditions ?? []).filter((condition) => condition.status !== true);
@@ -243,7 +243,9 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     throw new AgentError('unavailable', texts.join('; '));
   }
 
-  /** @throws {AgentError} `not_found` when the runtime does not know the container or keeps no log of it */
+  /**
+   * Writes a container's log to the sink. @throws {AgentError} `not_found` when the runtime does not know the container or it has no log
+   */
   async readLogs(
     container: ContainerRef,
     options: LogOptions,
@@ -288,7 +290,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     return podUsage(this.#runtime, this.name);
   }
 
-  /** The ids of images that any container, dead or alive, was made from or mounts; for image collection. */
+  /** Returns the ids of images that any container, running or dead, was created from or mounts; for image garbage collection. */
   async imagesInUse(): Promise<ReadonlySet<string>> {
     const used = new Set<string>();
     for (const { containers } of await this.listPods())
@@ -299,16 +301,16 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     return used;
   }
 
-  /** Removes dead instances after one ended (R42). @param id the runtime's own id; empty: of all containers */
+  /** Removes dead instances after a container exited (R42). @param id the runtime's own id; empty: of all containers */
   async deleteContainers(id: string, observed: RuntimePodStatus, keep: number): Promise<void> {
     const dead = containersToDelete(id, observed, keep).map((one) => runtimeId(one.id));
     for (const one of dead) await this.remover.remove(one);
   }
 
   /**
-   * R42, R64: what cannot be removed now is left to the next time.
+   * Removes dead containers of a pod (R42, R64). Those that cannot be removed are left to the next call.
    *
-   * @param observed absent: the runtime is asked
+   * @param observed the pod's runtime status; absent: queried from the runtime
    */
   removeDeadContainers(podUid: string, all: boolean, observed?: RuntimePodStatus): void {
     void this.#removeDead(podUid, all, observed).catch((reason: unknown) => {
@@ -316,15 +318,15 @@ export class KubeRuntime implements PodProvider, NodeProvider {
     });
   }
 
-  async #removeDead(uid: string, all: boolean, known: RuntimePodStatus | undefined): Promise<void> {
-    const observed = known ?? (await this.getPodStatus({ uid, name: '', namespace: '' }));
+  async #removeDead(uid: string, all: boolean, status: RuntimePodStatus | undefined): Promise<void> {
+    const observed = status ?? (await this.getPodStatus({ uid, name: '', namespace: '' }));
     if (all) return this.deleteContainers('', observed, 0);
     const oneOfEach = new Map(observed.containerStatuses.map(({ name, id }) => [name, id]));
     for (const id of oneOfEach.values())
       await this.deleteContainers(runtimeId(id), observed, this.#deadInstancesKept);
   }
 
-  /** Lets the runtime open a container's log anew after rotation. */
+  /** Makes the runtime reopen a container's log after rotation. */
   async reopenLog(id: string): Promise<void> {
     await this.#runtime.reopenContainerLog?.({ containerId: runtimeId(id) });
   }
@@ -342,7 +344,7 @@ export class KubeRuntime implements PodProvider, NodeProvider {
   }
 }
 
-/** Asks the runtime who it is and makes the provider of it. @throws {AgentError} when the runtime does not answer */
+/** Queries the runtime's name and version and creates the provider. @throws {AgentError} when the runtime does not answer */
 export async function connectKubeRuntime(
   deps: KubeRuntimeDeps,
   options: Omit<KubeRuntimeOptions, 'runtimeName'>,

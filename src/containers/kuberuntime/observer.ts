@@ -39,7 +39,7 @@ interface PodRef {
   readonly namespace: string;
 }
 
-/** What a list shows of one pod, as it is put together. */
+/** A pod while the lists of sandboxes and containers are being merged. */
 interface ListedPod extends PodRef {
   readonly containers: RuntimeContainer[];
   readonly sandboxes: RuntimeContainer[];
@@ -51,10 +51,10 @@ type Containers = readonly RuntimeContainerStatus[];
 interface PodFilter {
   readonly labelSelector: Readonly<Record<string, string>>;
 }
-/** Up to so many pods two lists each cost less than two of all pods. */
+/** Up to this number of pods, listing each one costs less than listing all. */
 const fewPods = 2;
 
-/** Reads what runs from the runtime. Follows `GetPods` and `GetPodStatus` (pkg/kubelet/kuberuntime). */
+/** RuntimeObserver reads pods and containers from the runtime. Follows `GetPods` and `GetPodStatus` (pkg/kubelet/kuberuntime). */
 export class RuntimeObserver {
   readonly #deps: ObserverDeps;
 
@@ -62,12 +62,12 @@ export class RuntimeObserver {
     this.#deps = deps;
   }
 
-  /** Every pod with a sandbox or container, newest first. */
+  /** Lists every pod with a sandbox or container, newest first. */
   listPods(options?: CallOptions): Promise<readonly RuntimePod[]> {
     return this.#list({}, options);
   }
 
-  /** These pods, maybe others too: a few are asked for one by one, of more all are listed. */
+  /** Lists these pods, and possibly others: a few are listed one by one, otherwise all are listed. */
   async listSome(uids: readonly string[], options?: CallOptions): Promise<readonly RuntimePod[]> {
     if (uids.length > fewPods) return this.listPods(options);
     const found = await Promise.all(uids.map((uid) => this.#list({ filter: ofPod(uid) }, options)));
@@ -91,7 +91,7 @@ export class RuntimeObserver {
       pod.createdAt = Math.min(pod.createdAt, one.createdAt ?? 0);
     };
     sandboxes.items?.forEach((sandbox) => {
-      if (!sandbox.metadata) return; // whose it is cannot be told
+      if (!sandbox.metadata) return; // without metadata its pod is unknown
       const { uid = '', name = '', namespace = '' } = sandbox.metadata;
       add({ uid, name, namespace }, 'sandboxes', toSandboxContainer(sandbox, runtimeName));
     });
@@ -103,14 +103,14 @@ export class RuntimeObserver {
     return [...pods.values()].sort((a, b) => b.createdAt - a.createdAt);
   }
 
-  /** All instances of one pod; what vanishes between listing and looking is left out. */
+  /** Returns all instances of one pod; those that disappear between list and status calls are left out. */
   async getPodStatus(ref: PodRef, options?: CallOptions): Promise<RuntimePodStatus> {
     const listed = await this.#list({ filter: ofPod(ref.uid) }, options);
     const { containers = [], sandboxes = [] } = listed.find(({ uid }) => uid === ref.uid) ?? {};
     return this.getListedPodStatus({ ...ref, containers, sandboxes }, options);
   }
 
-  /** What a listing showed of one pod; what has vanished since is left out. */
+  /** Returns the status of a listed pod; instances that have disappeared since are left out. */
   async getListedPodStatus(listed: RuntimePod, options?: CallOptions): Promise<RuntimePodStatus> {
     const { uid, name, namespace } = listed;
     const [sandboxes, containers] = await Promise.all([
@@ -132,7 +132,7 @@ export class RuntimeObserver {
     };
   }
 
-  /** The ids of images that a container mounts; none of one that is gone. @param id the runtime's own id */
+  /** Returns the ids of images that a container mounts; empty when it no longer exists. @param id the runtime's own id */
   async mountedImages(id: string, options?: CallOptions): Promise<readonly string[]> {
     const answer = await orGone(() => this.#deps.runtime.containerStatus({ containerId: id }, options));
     return (answer?.status?.mounts ?? []).flatMap(({ image }) => image?.image ?? []);

@@ -41,11 +41,11 @@ export interface PodSyncDeps extends PodResizeDeps {
   readonly remover: ContainerRemover;
   readonly config: ConfigSettings;
   readonly clock: Pick<Clock, 'now'>;
-  /** Absent: nobody counts. */
+  /** Metrics of starts; absent: not counted. */
   readonly counts?: StartCounts;
 }
 
-/** Where the containers go. */
+/** The sandbox in which containers start. */
 interface Sandbox {
   readonly id: string;
   readonly podIps: readonly string[];
@@ -58,7 +58,7 @@ interface SyncContext extends StartContext {
 type Wanted = Omit<StartSpec, 'imageVolumes'>;
 
 /**
- * One sync of one pod: decides once, then acts in the kubelet's order and writes down how each part went.
+ * PodSync performs one sync of one pod: computes the actions once, executes them in the kubelet's order and records each result.
  * Follows `SyncPod` (pkg/kubelet/kuberuntime/kuberuntime_manager.go).
  */
 export class PodSync {
@@ -99,7 +99,7 @@ export class PodSync {
     if (context) await this.#startContainers(context);
   }
 
-  /** False: something could not be stopped, so nothing may start. */
+  /** Stops containers that must end. @returns false when one could not be stopped; nothing may be started then */
   async #stopWhatMustEnd(): Promise<boolean> {
     const { pod, observed } = this.#request;
     const { killer, runtimeName } = this.#deps;
@@ -124,10 +124,11 @@ export class PodSync {
   }
 
   /**
-   * All instances go without grace (KEP-5532), the one that asked for it last; the next sync begins with the init containers. Their logs
-   * stay: the next instances are numbered after them (R183).
+   * Kills all instances without grace (KEP-5532), last the one that requested the restart; the next sync starts with the init containers.
+   * Logs
+   * are kept, as the next instances are numbered after them (R183).
    *
-   * @returns false: one could not be stopped or removed
+   * @returns false when one could not be stopped or removed
    */
   async #resetContainers(): Promise<boolean> {
     const { killer, remover } = this.#deps;
@@ -147,7 +148,7 @@ export class PodSync {
     return true;
   }
 
-  /** The newest dead instance of each init container stays; it tells that it has run. */
+  /** Removes old instances of init containers, except the newest dead one, which shows that the container has run. */
   async #pruneInitContainers(): Promise<void> {
     await this.#removeInitContainers(1, ['exited', 'unknown']);
   }
@@ -168,7 +169,7 @@ export class PodSync {
     }
   }
 
-  /** The sandbox to start in, made anew where needed; `undefined`: there is none. */
+  /** Returns the sandbox to start in, creating it if needed; `undefined` when there is none. */
   async #sandbox(): Promise<Sandbox | undefined> {
     const { pod, observed } = this.#request;
     if (!this.#actions.createSandbox) return { id: this.#actions.sandboxId, podIps: observed.ips };
@@ -193,7 +194,7 @@ export class PodSync {
     }
   }
 
-  /** @throws {SandboxError} */
+  /** Creates the sandbox. @throws {SandboxError} when that fails */
   async #createSandbox(): Promise<string> {
     const { pod } = this.#request;
     const { helper, files, runtime, turns } = this.#deps;
@@ -225,7 +226,7 @@ export class PodSync {
         { signal: this.#signal },
       );
       if (!status) {
-        this.#failure = 'pod sandbox status is nil'; // of this the kubelet has no event
+        this.#failure = 'pod sandbox status is nil'; // the kubelet records no event for this
         return undefined;
       }
       const hostNetwork = pod.spec?.hostNetwork === true;
@@ -278,14 +279,16 @@ export class PodSync {
     }
   }
 
-  /** The runtime handler that images are pulled for: with the gate alone, as the kubelet. */
+  /** Returns the runtime handler for image pulls; set only with the feature gate, as in the kubelet. */
   async #imageHandler(): Promise<string> {
     const { helper, inputs } = this.#deps;
     if (inputs.features?.['RuntimeClassInImageCriApi'] !== true) return '';
     return (await helper.runtimeHandler?.(this.#request.pod)) ?? '';
   }
 
-  /** R171, R172, R178: ephemeral, then init containers in order, then resizes, then regular ones. */
+  /**
+   * Starts ephemeral containers, then init containers in order, then applies resizes, then starts regular containers (R171, R172, R178).
+   */
   async #startContainers(context: SyncContext): Promise<void> {
     const { ephemeralContainers = [], containers = [] } = context.pod.spec ?? {};
     const { initContainersToStart, containersToStart } = this.#actions;
@@ -302,7 +305,7 @@ export class PodSync {
       await this.#start(context, { container: at(containers, index) }, 'container');
   }
 
-  /** False: one did not start that the others wait for. */
+  /** @returns false when an init container failed to start that the others wait for */
   async #startInit(context: SyncContext): Promise<boolean> {
     for (const index of this.#actions.initContainersToStart) {
       const container = at(context.pod.spec?.initContainers ?? [], index);
@@ -360,7 +363,7 @@ export class PodSync {
     }
   }
 
-  /** As the kubelet counts: what is known not to have failed of the mount counts as mounted. */
+  /** Counts image mounts as the kubelet does: anything but a mount failure counts as mounted. */
   async #countImages(
     { volumeMounts = [] }: Container,
     images: ReadonlyMap<string, unknown>,
@@ -378,7 +381,7 @@ export class PodSync {
     }
   }
 
-  /** @throws {StartError} `CrashLoopBackOff` (R179) */
+  /** Checks the crash back-off. @throws {StartError} `CrashLoopBackOff` (R179) */
   #checkBackoff(container: Container): void {
     const { pod, observed } = this.#request;
     const wait = crashBackoff(pod, container, observed, this.#deps.backoff);
@@ -406,7 +409,7 @@ export class PodSync {
     this.#deps.recorder.event(this.#request.pod, type, reason, message);
   }
 
-  /** The whole failure in the kubelet's words (`PodSyncResult.Error`). */
+  /** Returns the result of the sync with the kubelet's combined error message (`PodSyncResult.Error`). */
   #result(): PodSyncResult {
     const failures = this.#results
       .filter(({ reason }) => reason !== undefined)
@@ -424,13 +427,13 @@ export class PodSync {
   }
 }
 
-/** So runtimes name that an image cannot be mounted (`ErrImageVolumeMountFailed` of the CRI). */
+/** True when the runtime reports that an image volume cannot be mounted (CRI `ErrImageVolumeMountFailed`). */
 const isMountFailure = (reason: unknown): boolean =>
   reason instanceof StartError &&
   reason.reason === 'CreateContainerError' &&
   reason.message.includes('ImageVolumeMountFailed');
 
-/** Why there is no sandbox: `message` for the result, `cause` for the event. */
+/** A sandbox failure: `message` is for the result, `cause` for the event. */
 class SandboxError extends AgentError {}
 
 async function orSandboxError<T>(what: string, act: () => Promise<T>): Promise<T> {

@@ -1,17 +1,22 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** Calls that keep a machine's processors busy; whichever stands first here is let in first. */
+/** CPU-intensive runtime calls in order of priority: earlier ones in this list are admitted first. */
 const order = ['startContainer', 'createContainer', 'runPodSandbox'] as const;
 
-/** A call that waits for its turn. */
+/** A runtime call that StartTurns limits. */
 export type StartCall = (typeof order)[number];
 
-/** A call that takes longer than this, ms, waits for something itself, say for an address or a slow disk, and holds nobody up. */
+/**
+ * A call that takes longer than this no longer counts against the limit, ms: it waits for something else, such as an address or a slow
+ * disk.
+ */
 const slowMs = 2000;
 
 /**
- * Lets at most `limit` calls at one time into the runtime that start pods. Where fifty pods come at once, the kubelet asks for fifty sandboxes, and all pods
- * run at the very end; in turns they run one after the other, and the last one hardly later. What is begun is finished first.
+ * StartTurns limits the number of parallel runtime calls that start pods. When fifty pods arrive at once, the kubelet requests fifty
+ * sandboxes, and all pods
+ * become ready at the very end; in turns they become ready one by one, the last one hardly later. Pods that have begun to start are
+ * finished first.
  */
 export class StartTurns {
   readonly #clock: Pick<Clock, 'timer'>;
@@ -19,13 +24,13 @@ export class StartTurns {
   readonly #waiting: readonly (() => void)[][] = order.map(() => []);
   #running = 0;
 
-  /** @param limit absent: no limit, as the kubelet */
+  /** @param limit absent: no limit, as in the kubelet */
   constructor(clock: Pick<Clock, 'timer'>, limit: number = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
     this.#limit = limit;
   }
 
-  /** Makes the call when its turn has come; with a signal that is aborted before, at once: it is the call that then fails. */
+  /** Makes the call when its turn comes, or at once when the signal aborts: the call itself then fails. */
   async run<T>(name: StartCall, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#limit === Number.POSITIVE_INFINITY) return call();
     if (this.#running < this.#limit) this.#running++;
@@ -46,7 +51,7 @@ export class StartTurns {
     }
   }
 
-  /** @returns whether it is this call's turn, which is counted then; otherwise nobody waits for it any more */
+  /** Waits for a turn and counts it. @returns false when the signal aborted first */
   #turn(name: StartCall, signal: AbortSignal | undefined): Promise<boolean> {
     const queue = this.#waiting[order.indexOf(name)] ?? [];
     return new Promise((resolve) => {

@@ -4,9 +4,9 @@ import type { StreamUrls } from '../../provider/powers.ts';
 import { runtimeId } from './config/convert.ts';
 
 /**
- * The runtime's own streaming server (`GetExec`, `GetAttach`, `GetPortForward`, pkg/kubelet/kuberuntime).
+ * Returns streaming URLs of the runtime's own streaming server (`GetExec`, `GetAttach`, `GetPortForward`, pkg/kubelet/kuberuntime).
  *
- * @param sandboxOf the id of a pod's ready sandbox
+ * @param sandboxOf returns the id of a pod's ready sandbox
  */
 export function streamUrls(
   runtime: ContainerRuntime,

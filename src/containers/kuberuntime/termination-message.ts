@@ -4,20 +4,20 @@ import type { ContainerStatus } from '../../provider/cri-messages.ts';
 import { hasCode, type RuntimeFiles } from '../container/files.ts';
 import { recordFromAnnotations } from './config/labels.ts';
 
-/** Where a container finds its termination file: a path that is not absolute begins at the root. */
+/** Returns the absolute path of a container's termination file; a relative path starts at the root. */
 export const terminationPath = (path: string): string => resolve('/', path);
 
-/** A termination message is at most this long, bytes. */
+/** Maximum length of a termination message, bytes. */
 export const maxTerminationMessageBytes = 4096;
-/** … and bytes. */
+/** … and this number of bytes. */
 export const maxTerminationLogBytes = 2048;
 
-/** The last lines of a container's log as plain text; what it throws becomes part of the message. */
+/** Returns the last lines of a container's log as plain text; its error becomes part of the message. */
 export type LogTail = (logPath: string) => Promise<string>;
 
 /**
- * What an exited container left to say: its termination file, or the end of its log where its policy allows that, it failed, and
- * the file says nothing. Follows `getTerminationMessage` and `readLastStringFromContainerLogs` (pkg/kubelet/kuberuntime).
+ * Returns the termination message of an exited container: its termination file, or the end of its log when its policy allows that, it
+ * failed, and the file is empty. Follows `getTerminationMessage` and `readLastStringFromContainerLogs` (pkg/kubelet/kuberuntime).
  */
 export async function terminationMessage(
   status: ContainerStatus,
@@ -57,6 +57,6 @@ async function terminationFile(
 const lastBytes = (text: string, limit: number): string =>
   Buffer.from(text).subarray(-limit).toString('utf8');
 
-/** The runtime's own words and the container's, joined. */
+/** Joins the runtime's message and the container's own. */
 export const joinMessages = (runtime: string, own: string): string =>
   runtime === '' || own === '' ? runtime + own : `${runtime}: ${own}`;

@@ -4,7 +4,7 @@ import type { ContainerUsage, PodUsage } from '../../provider/usage.ts';
 import { containerId } from './config/convert.ts';
 import { containerNameLabel, podNameLabel, podNamespaceLabel, podUidLabel } from './config/labels.ts';
 
-/** What the running containers use, by pod, as the runtime tells it; nothing of a runtime that tells none. */
+/** Returns the resource usage of running containers by pod, from the runtime; empty when the runtime does not report it. */
 export async function podUsage(
   runtime: Pick<ContainerRuntime, 'listContainerStats'>,
   runtimeName: string,
@@ -28,16 +28,16 @@ export async function podUsage(
   return [...pods].map(([uid, pod]) => ({ uid, ...pod }));
 }
 
-/** containerd 2 also lists containers that have ended, of which it tells the files alone (kubelet `removeTerminatedContainers`). */
+/** True for running containers: containerd 2 also lists exited ones, with file system usage only (kubelet `removeTerminatedContainers`). */
 const isRunning = ({ cpu, memory }: ContainerStats): boolean =>
   (cpu?.usageCoreNanoSeconds ?? memory?.workingSetBytes ?? memory?.usageBytes) !== undefined;
 
 type Amount = Exclude<keyof ContainerUsage, 'id' | 'name' | 'at' | 'startedAt'>;
 
-/** Who tells nothing of swap (containerd before 2.1) uses none (kubelet `makeContainerStats`). */
+/** Swap usage of runtimes that do not report it, such as containerd before 2.1: none (kubelet `makeContainerStats`). */
 const noSwap: SwapUsage = { swapUsageBytes: { value: 0 }, swapAvailableBytes: { value: 0 } };
 
-/** Where CRI has each amount. */
+/** Reads each amount from the CRI statistics. */
 const amounts: Readonly<Record<Amount, (stats: ContainerStats) => { readonly value?: number } | undefined>> =
   {
     cpuNanos: ({ cpu }) => cpu?.usageCoreNanoSeconds,
@@ -54,7 +54,7 @@ const amounts: Readonly<Record<Amount, (stats: ContainerStats) => { readonly val
   };
 
 function usageOf(stats: ContainerStats, name: string, runtimeName: string): ContainerUsage {
-  const known = Object.entries(amounts).flatMap(([key, find]) => {
+  const reported = Object.entries(amounts).flatMap(([key, find]) => {
     const value = find(stats)?.value;
     return value === undefined ? [] : [[key, value] as const];
   });
@@ -62,6 +62,6 @@ function usageOf(stats: ContainerStats, name: string, runtimeName: string): Cont
     id: containerId(runtimeName, stats.attributes?.id ?? ''),
     name,
     at: (stats.cpu?.timestamp ?? 0) / 1e6,
-    ...(Object.fromEntries(known) as Partial<Record<Amount, number>>),
+    ...(Object.fromEntries(reported) as Partial<Record<Amount, number>>),
   };
 }

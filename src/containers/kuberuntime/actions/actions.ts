@@ -11,7 +11,7 @@ import { restartsOnFailure, shouldStart } from './restart.ts';
 import type { ActionInputs, PodActions, ContainerToReset } from './pod-actions.ts';
 
 /**
- * Compares the pod with what runs and says what to do (R167…R177). Pure.
+ * Compares a pod with its runtime state and returns the actions of a sync (R167…R177). Pure.
  * Follows `computePodActions` (pkg/kubelet/kuberuntime/kuberuntime_manager.go).
  */
 export function computePodActions(pod: Pod, observed: RuntimePodStatus, inputs: ActionInputs): PodActions {
@@ -47,7 +47,7 @@ export function computePodActions(pod: Pod, observed: RuntimePodStatus, inputs: 
   return actions;
 }
 
-/** R168…R170: what starts in a sandbox that is yet to be made, or that none is made any more. */
+/** Adds the containers to start in a new sandbox, or cancels the new sandbox when none is needed (R168…R170). */
 function startInNewSandbox(pod: Pod, observed: RuntimePodStatus, actions: PodActions): void {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   if (restartsNothing(pod) && actions.attempt !== 0 && observed.containerStatuses.length > 0) {
@@ -65,7 +65,7 @@ function startInNewSandbox(pod: Pod, observed: RuntimePodStatus, actions: PodAct
   else actions.containersToStart = toStart;
 }
 
-/** R170 */
+/** True when every container of the pod succeeded and none may restart, so that no new sandbox is needed (R170). */
 const succeededForGood = (
   pod: Pod,
   container: Container,
@@ -78,8 +78,8 @@ const succeededForGood = (
 const restartsNothing = (pod: Pod): boolean => pod.spec?.restartPolicy === 'Never';
 
 /**
- * Every instance of each regular, then of each init container; the exited instance that asked for it goes last, so that an
- * interrupted reset is taken up again.
+ * Returns every instance of each regular, then each init container. The exited instance that requested the restart comes last, so that an
+ * interrupted reset is resumed.
  */
 function containersToReset(pod: Pod, observed: RuntimePodStatus): ContainerToReset[] {
   const first: ContainerToReset[] = [];
@@ -87,8 +87,8 @@ function containersToReset(pod: Pod, observed: RuntimePodStatus): ContainerToRes
   for (const container of [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])])
     for (const { id, name, state, exitCode } of observed.containerStatuses) {
       if (name !== container.name) continue;
-      const asked = state === 'exited' && asksForRestartOfAll(container, exitCode);
-      (asked ? last : first).push({ id, name, kill: state !== 'exited' });
+      const requestedReset = state === 'exited' && asksForRestartOfAll(container, exitCode);
+      (requestedReset ? last : first).push({ id, name, kill: state !== 'exited' });
     }
   return [...first, ...last];
 }
@@ -99,11 +99,11 @@ function computeRegularActions(
   inputs: ActionInputs,
   actions: PodActions,
 ): void {
-  let kept = 0;
+  let running = 0;
   for (const [index, container] of (pod.spec?.containers ?? []).entries()) {
     const status = newestStatus(observed, container.name);
     if (status?.state === 'running') {
-      if (keepRunning({ pod, container, index, status }, inputs, actions)) kept++;
+      if (keepRunning({ pod, container, index, status }, inputs, actions)) running++;
     } else if (shouldStart(pod, container, status)) {
       actions.containersToStart.push(index);
       if (status?.state === 'unknown') {
@@ -117,7 +117,7 @@ function computeRegularActions(
       }
     }
   }
-  if (kept > 0 || actions.containersToStart.length > 0) return;
+  if (running > 0 || actions.containersToStart.length > 0) return;
   actions.killPod = true;
   actions.initContainersToStart = []; // a sidecar must not keep a finished pod alive (R177)
 }
@@ -129,7 +129,7 @@ interface Running {
   readonly status: RuntimeContainerStatus;
 }
 
-/** R176: false when the running container must end; then the kill, and perhaps the new start, are noted. */
+/** Decides whether a running container stays; otherwise adds its kill, and its restart if any, to the actions (R176). */
 function keepRunning(running: Running, inputs: ActionInputs, actions: PodActions): boolean {
   const { pod, container, index, status } = running;
   const fault = faultOf(container, status, inputs);

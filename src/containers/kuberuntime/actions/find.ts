@@ -1,6 +1,6 @@
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../provider/runtime-pod.ts';
 
-/** The newest instance of a container: statuses come newest first, so the first match counts (`FindContainerStatusByName`). */
+/** Returns the newest instance of a container: statuses are sorted newest first (`FindContainerStatusByName`). */
 export const newestStatus = (
   { containerStatuses }: RuntimePodStatus,
   name: string,

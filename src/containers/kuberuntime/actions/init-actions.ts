@@ -12,9 +12,9 @@ interface Scan {
   readonly pod: Pod;
   readonly inputs: ActionInputs;
   readonly actions: PodActions;
-  /** Whether the last init container of the spec is done, or a regular container shows that it was. */
+  /** True when the last init container has finished, or a regular container shows that it had. */
   initialized: boolean;
-  /** Whether a later container was found to have run already. */
+  /** True when a later container has already run. */
   previously: boolean;
 }
 
@@ -26,8 +26,8 @@ interface Seen {
 }
 
 /**
- * R172…R174: which init containers start and which sidecars end. Scans from the last to the first: the last one with any
- * status decides, since records of earlier ones may be gone. Answers whether the regular containers may start.
+ * Computes which init containers start and which sidecars are killed (R172…R174). Scans from last to first: the last one with any status
+ * decides, as records of earlier ones may be gone. Returns whether the regular containers may start.
  * Follows `computeInitContainerActions` (pkg/kubelet/kuberuntime/kuberuntime_container.go).
  */
 export function computeInitContainerActions(
@@ -56,7 +56,10 @@ export function computeInitContainerActions(
   return scan.initialized;
 }
 
-/** R174: exited regular containers do not count, for after a reboot they are of the old sandbox. */
+/**
+ * True when a regular container shows that initialization finished (R174); exited ones do not count, as after a reboot they belong to the
+ * old sandbox.
+ */
 const hasBeenInitialized = (pod: Pod, observed: RuntimePodStatus): boolean =>
   (pod.spec?.containers ?? []).some(({ name }) => {
     const state = newestStatus(observed, name)?.state;
@@ -65,7 +68,7 @@ const hasBeenInitialized = (pod: Pod, observed: RuntimePodStatus): boolean =>
 
 function inspect(scan: Scan, seen: Seen): void {
   switch (seen.status.state) {
-    case 'created': // its start failed once: try again
+    case 'created': // its start failed before: retry
       scan.actions.initContainersToStart.push(seen.index);
       return;
     case 'running':
@@ -79,7 +82,7 @@ function inspect(scan: Scan, seen: Seen): void {
   }
 }
 
-/** This one is through: the next one starts, or the pod is initialized. */
+/** Marks this container as finished: the next one starts, or the pod is initialized. */
 function advance(scan: Scan, { index, last }: Seen): void {
   if (last) scan.initialized = true;
   else if (!scan.previously) scan.actions.initContainersToStart.push(index + 1);
@@ -94,7 +97,7 @@ function running(scan: Scan, seen: Seen): void {
   computeResize({ pod, container, status, inputs }, actions, () => actions.initContainersToStart.push(index));
 }
 
-/** False: there is no more to look at, because it restarts or a probe has not spoken yet. */
+/** Handles a running sidecar. @returns false when the scan ends here: it restarts, or its startup probe has no result yet */
 function keepSidecar(scan: Scan, seen: Seen): boolean {
   const { container, status } = seen;
   const { liveness, startup } = scan.inputs;
@@ -141,7 +144,7 @@ function exited(scan: Scan, seen: Seen): void {
   else giveUp(scan);
 }
 
-/** R173: an init container that may not run again ends the pod. */
+/** Kills the pod because an init container failed that may not restart (R173). */
 function giveUp({ actions }: Scan): void {
   actions.killPod = true;
   actions.initContainersToStart = [];
@@ -163,6 +166,6 @@ function unknown(scan: Scan, { container, index, status }: Seen): void {
   actions.initContainersToStart.push(index);
 }
 
-/** OOM-killed counts as failed even with exit code 0 (`isInitContainerFailed`). */
+/** True when an init container failed; OOM-killed counts even with exit code 0 (`isInitContainerFailed`). */
 const hasFailed = ({ state, exitCode, reason }: RuntimeContainerStatus): boolean =>
   (state === 'exited' && exitCode !== 0) || state === 'unknown' || reason === 'OOMKilled';

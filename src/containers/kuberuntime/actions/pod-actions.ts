@@ -1,7 +1,7 @@
 import type { KillReason } from '../grace-period.ts';
 import type { ResourceRequirements } from '../../../kube/types.ts';
 
-/** What the last probe of a container said; absent: no result yet. */
+/** Result of the last probe of a container; absent: no result yet. */
 export type ProbeResult = 'Success' | 'Failure' | 'Unknown';
 
 /** The latest results of one kind of probe by container id (`type://id`). */
@@ -9,7 +9,7 @@ export interface ProbeResults {
   get(containerId: string): ProbeResult | undefined;
 }
 
-/** What the decision reads besides the pod and its runtime status. */
+/** Inputs of the decision besides the pod and its runtime status. */
 export interface ActionInputs {
   readonly liveness: ProbeResults;
   readonly startup: ProbeResults;
@@ -19,7 +19,7 @@ export interface ActionInputs {
   readonly features?: Readonly<Record<string, boolean>>;
 }
 
-/** A running (or perhaps running) container that must end, and what its event says. */
+/** A running (or possibly running) container to kill, and the text of its event. */
 export interface ContainerToKill {
   readonly id: string;
   readonly name: string;
@@ -27,41 +27,41 @@ export interface ContainerToKill {
   readonly reason: KillReason;
 }
 
-/** An instance to remove so that all containers start anew; `kill`: it still runs. */
+/** An instance to remove so that all containers start again; `kill` is true while it runs. */
 export interface ContainerToReset {
   readonly id: string;
   readonly name: string;
   readonly kill: boolean;
 }
 
-/** What a sync must do; indexes point in the spec's lists. Kubelet's `podActions`. */
+/** The actions of a sync; indexes refer to the lists of the spec. Kubelet's `podActions`. */
 export interface PodActions {
   killPod: boolean;
   createSandbox: boolean;
-  /** The sandbox to use, or the one that is replaced; empty: none. */
+  /** The sandbox to use or to replace; empty: none. */
   sandboxId: string;
   attempt: number;
   initContainersToStart: number[];
   containersToStart: number[];
   ephemeralContainersToStart: number[];
-  /** By container id. */
+  /** Containers to kill, by container id. */
   readonly containersToKill: Map<string, ContainerToKill>;
   /** In-place resizes by resource, decreases before increases. */
   readonly containersToUpdate: { cpu: ContainerUpdate[]; memory: ContainerUpdate[] };
-  /** A resize that needs a restart also changes the pod's cgroup. */
+  /** True when a resize by restart must also change the pod's cgroup. */
   updatePodResources: boolean;
-  /** The pod's own (pod-level) resources changed. */
+  /** True when the pod-level resources changed. */
   updatePodLevelResources: boolean;
   containersToReset: ContainerToReset[];
 }
 
-/** The resources last handed to the runtime, per container and for the pod as a whole. */
+/** ActuatedResources returns the resources last applied by the runtime, per container and for the pod. */
 export interface ActuatedResources {
   container(podUid: string, name: string): ResourceRequirements | undefined;
   pod(podUid: string): ResourceRequirements | undefined;
 }
 
-/** CPU in milli-cores, memory in bytes; absent counts as 0. */
+/** CPU in millicores, memory in bytes; absent counts as 0. */
 export interface ResourceNumbers {
   readonly memoryLimit: number;
   readonly memoryRequest: number;
@@ -69,7 +69,7 @@ export interface ResourceNumbers {
   readonly cpuRequestMilli: number;
 }
 
-/** One container whose resources change while it runs. */
+/** A running container whose resources change. */
 export interface ContainerUpdate {
   readonly id: string;
   readonly name: string;

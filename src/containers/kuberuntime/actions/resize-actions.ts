@@ -14,7 +14,7 @@ import { newestStatus } from './find.ts';
 
 type Level = ResourceRequirements | undefined;
 
-/** A container without a limit of its own, or with one of zero, is held by the pod's. */
+/** Returns the numbers of a container; a limit that is absent or zero is taken from the pod. */
 function numbersOf(own: Level, pod: Level): ResourceNumbers {
   const { limits, requests } = own ?? {};
   const whole = pod?.limits;
@@ -30,17 +30,17 @@ const bytes = (text: string | undefined): number => (text === undefined ? 0 : va
 const milli = (text: string | undefined): number =>
   text === undefined ? 0 : milliValueOf(parseQuantity(text));
 
-/** Whether the pod-level resources differ from those last applied. */
+/** True when the pod-level resources differ from those last applied. */
 export function podLevelResized(pod: Pod, inputs: ActionInputs): boolean {
-  const { wanted, current } = podLevel(pod, inputs);
-  return !same(numbersOf(wanted, undefined), numbersOf(current, undefined));
+  const { desired, current } = podLevel(pod, inputs);
+  return !same(numbersOf(desired, undefined), numbersOf(current, undefined));
 }
 
-/** Pod-level resources wanted and applied; neither while their resize is switched off. */
-function podLevel(pod: Pod, { actuated, features }: ActionInputs): { wanted: Level; current: Level } {
+/** Returns the desired and applied pod-level resources; both `undefined` while the feature gate for resizing them is off. */
+function podLevel(pod: Pod, { actuated, features }: ActionInputs): { desired: Level; current: Level } {
   if (features?.['InPlacePodLevelResourcesVerticalScaling'] === false)
-    return { wanted: undefined, current: undefined };
-  return { wanted: pod.spec?.resources, current: actuated.pod(uidOf(pod)) };
+    return { desired: undefined, current: undefined };
+  return { desired: pod.spec?.resources, current: actuated.pod(uidOf(pod)) };
 }
 
 const same = (a: ResourceNumbers, b: ResourceNumbers): boolean =>
@@ -57,8 +57,8 @@ interface ResizeCandidate {
 }
 
 /**
- * Notes the in-place resize of one running container, or, where its resize policy says so, that it must restart
- * (`startAgain`). Answers whether the container stays. Follows `computePodResizeAction`.
+ * Adds the in-place resize of a running container to the actions or, where its resize policy requires it, its restart
+ * (`startAgain`). Returns whether the container keeps running. Follows `computePodResizeAction`.
  */
 export function computeResize(
   { pod, container, status, inputs }: ResizeCandidate,
@@ -67,8 +67,8 @@ export function computeResize(
 ): boolean {
   const whole = podLevel(pod, inputs);
   const applied = inputs.actuated.container(uidOf(pod), container.name);
-  if (applied === container.resources && whole.wanted === whole.current) return true; // the common case, without arithmetic
-  const desired = numbersOf(container.resources, whole.wanted);
+  if (applied === container.resources && whole.desired === whole.current) return true; // the common case, without arithmetic
+  const desired = numbersOf(container.resources, whole.desired);
   const current = numbersOf(applied, whole.current);
   if (same(desired, current)) return true;
   const cpu = firstChange(
@@ -101,7 +101,7 @@ export function computeResize(
   return true;
 }
 
-/** The limit's change if it changed, else the request's; 0: neither. */
+/** Returns the change of the limit or, when it is 0, of the request. */
 const firstChange = (limit: number, limitNow: number, request: number, requestNow: number): number =>
   limit !== limitNow ? limit - limitNow : request - requestNow;
 
@@ -109,8 +109,8 @@ const needsRestart = ({ resizePolicy }: Container, resource: 'cpu' | 'memory'): 
   resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer';
 
 /**
- * Do running containers, or the pod as a whole, still have other CPU or memory than the spec says? What does not run is started with the
- * right ones. Follows `IsPodResizeInProgress`.
+ * True while running containers, or the pod as a whole, have other CPU or memory than the spec; containers that do not run start with
+ * the right ones. Follows `IsPodResizeInProgress`.
  */
 export function isResizeInProgress(
   pod: Pod,
@@ -133,7 +133,7 @@ export function isResizeInProgress(
 const newestRunning = (observed: RuntimePodStatus, pod: Pod): readonly Container[] =>
   resizableContainers(pod).filter(({ name }) => newestStatus(observed, name)?.state === 'running');
 
-/** Decreases go first, so that the node never has to give more than the pods will hold. */
+/** Adds an update, decreases first, so that the pods never exceed what they finally hold. */
 function note(updates: ContainerUpdate[], update: ContainerUpdate, change: number): void {
   if (change > 0) updates.push(update);
   else if (change < 0) updates.unshift(update);

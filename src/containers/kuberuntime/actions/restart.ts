@@ -2,7 +2,7 @@ import { containerShouldRestart } from '../../../kube/restart-policy.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
 import type { RuntimeContainerStatus } from '../../../provider/runtime-pod.ts';
 
-/** R175: whether a container that does not run is started. Follows `ShouldContainerBeRestarted`. */
+/** True when a container that does not run must be started (R175). Follows `ShouldContainerBeRestarted`. */
 export function shouldStart(
   pod: Pod,
   container: Container,
@@ -15,6 +15,6 @@ export function shouldStart(
   return pod.spec !== undefined && containerShouldRestart(container, pod.spec, status.exitCode);
 }
 
-/** R176: a container that ended against its will starts again unless its own policy, or else the pod's, is `Never`. */
+/** True when a container restarts after a failure: unless its own restart policy, or otherwise the pod's, is `Never` (R176). */
 export const restartsOnFailure = (pod: Pod, container: Container): boolean =>
   (container.restartPolicy ?? pod.spec?.restartPolicy) !== 'Never';

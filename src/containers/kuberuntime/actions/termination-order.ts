@@ -4,8 +4,8 @@ import { isRestartableInitContainer } from '../../../kube/restart-policy.ts';
 import type { Pod } from '../../../kube/types.ts';
 
 /**
- * R163: sidecars end after all regular containers, and in the reverse of the order in which they started. What does not run
- * counts as ended. Follows `terminationOrdering` (pkg/kubelet/kuberuntime).
+ * TerminationOrder lets sidecars end after all regular containers, in reverse order of their start (R163). Containers that do not run
+ * count as ended. Follows `terminationOrdering` (pkg/kubelet/kuberuntime).
  */
 export class TerminationOrder {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class TerminationOrder {
     }
   }
 
-  /** Waits until it is this container's turn, for the whole grace at most. @returns seconds waited, rounded down */
+  /** Waits for this container's turn, at most for the grace period. @returns seconds waited, rounded down */
   async waitForTurn(name: string, graceSeconds: number): Promise<number> {
     const before = this.#before.get(name);
     if (!before) return 0;
@@ -36,7 +36,7 @@ export class TerminationOrder {
     return Math.floor((steadyNow(this.#clock) - startedAt) / 1000);
   }
 
-  /** To be told of each container that has ended. */
+  /** Must be called when a container has ended. */
   ended(name: string): void {
     this.#ended.get(name)?.open();
   }

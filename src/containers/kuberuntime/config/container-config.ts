@@ -16,7 +16,7 @@ import { linuxResources, type ResourceSettings } from './resources.ts';
 import { verifyRunAsNonRoot } from './run-as-non-root.ts';
 import { containerSecurityContext, type SecurityInputs } from './security-context.ts';
 
-/** What a container's configuration is made of besides pod and spec. */
+/** Inputs of a container's configuration besides pod and spec. */
 export interface ContainerConfigInputs extends SecurityInputs {
   readonly options: RunContainerOptions;
   readonly restartCount: number;
@@ -24,12 +24,12 @@ export interface ContainerConfigInputs extends SecurityInputs {
   readonly resources: ResourceSettings;
   /** Kubernetes feature gates that differ from their default; `ContainerStopSignals` is off. */
   readonly features?: Readonly<Record<string, boolean>>;
-  /** The termination log file on the node, already made; absent: the container gets none. */
+  /** The termination log file on the node, which must exist; absent: the container gets none. */
   readonly terminationLog?: string;
 }
 
 /**
- * What CreateContainer is asked for. Follows `generateContainerConfig` (pkg/kubelet/kuberuntime).
+ * Returns the configuration for CreateContainer. Follows `generateContainerConfig` (pkg/kubelet/kuberuntime).
  *
  * @throws {AgentError} `invalid_argument`; the message becomes that of `CreateContainerConfigError`
  */
@@ -71,7 +71,7 @@ const streamsOf = ({
 
 const signals: Readonly<Record<string, Signal>> = tableOf(Signal);
 
-/** The API writes `SIGRTMIN+1` where the runtime's names have words. */
+/** Converts a signal name: the API writes `SIGRTMIN+1` where CRI has words. */
 function stopSignalOf(
   { lifecycle }: Container,
   { features }: ContainerConfigInputs,
@@ -101,7 +101,7 @@ function mountsOf(container: Container, inputs: ContainerConfigInputs): readonly
   return mounts.map((mount) => ({ ...mount, uidMappings: uids, gidMappings: gids }));
 }
 
-/** The name of a termination log file: random, as every start writes a new one. */
+/** Returns the path of a new termination log file; the name is random, as every start uses a new file. */
 export const terminationLogPath = (podContainerDir: string, random: string): string =>
   join(podContainerDir, random);
 

@@ -22,7 +22,7 @@ import type {
 } from '../../../provider/runtime-pod.ts';
 import { identityFromLabels, recordFromAnnotations } from './labels.ts';
 
-/** `type://id`, as the API's container IDs are written. */
+/** Formats a container ID of the API: `type://id`. */
 export const containerId = (runtimeName: string, id: string): string => `${runtimeName}://${id}`;
 
 /** The runtime's own id of a container ID; an id without type passes through. */

@@ -6,8 +6,8 @@ const blockBytes = 64 * 1024;
 const newline = 0x0a;
 
 /**
- * A log file read line by line, from the start or from a number of lines before the end. It can be read on when it grows, and
- * opened anew when rotation has put another file in its place.
+ * LogFile reads a log file line by line, from the start or a number of lines before the end. Reading continues as the file grows;
+ * after rotation, {@link reopen} switches to the new file.
  */
 export class LogFile {
   readonly path: string;
@@ -22,7 +22,7 @@ export class LogFile {
     this.#position = position;
   }
 
-  /** @throws {AgentError} `not_found` or `internal`, naming the path */
+  /** Opens a file. @throws {AgentError} `not_found` or `internal` with the path */
   static async open(path: string, tailLines: number | undefined): Promise<LogFile> {
     const real = await realpath(path).catch(async (reason: unknown) => {
       const cause = (await firstFault(path)) ?? reason;
@@ -37,7 +37,7 @@ export class LogFile {
     return new LogFile(real, file, tailLines === undefined ? 0 : await tailStart(file, tailLines));
   }
 
-  /** The next whole line with its newline; `undefined`: there is none yet. */
+  /** Returns the next complete line with its newline; `undefined` when there is none yet. */
   async nextLine(): Promise<Buffer | undefined> {
     for (;;) {
       const end = this.#block.indexOf(newline);
@@ -60,20 +60,20 @@ export class LogFile {
     }
   }
 
-  /** What stands after the last newline, taken out; empty when nothing does. */
+  /** Removes and returns the text after the last newline; empty when there is none. */
   takeRest(): Buffer {
     const rest = this.#rest;
     this.#rest = Buffer.alloc(0);
     return rest;
   }
 
-  /** Whether another file stands at the path now, or this one was cut. */
+  /** True when the path refers to another file now, or this file was truncated. */
   async isReplaced(): Promise<boolean> {
     const [now, own] = await Promise.all([stat(this.path).catch(() => undefined), this.#file.stat()]);
     return now !== undefined && (now.ino !== own.ino || now.size < this.#position);
   }
 
-  /** Goes on with the file that stands at the path now; with the old one while there is none. */
+  /** Switches to the file at the path; keeps the old one while there is none. */
   async reopen(): Promise<void> {
     const next = await open(this.path).catch(() => undefined);
     if (!next) return;
@@ -88,7 +88,7 @@ export class LogFile {
   }
 }
 
-/** Why a path cannot be followed, of the first element that is at fault, as Go's `EvalSymlinks` says it. */
+/** Returns the error for the first path element that cannot be followed, as in Go's `EvalSymlinks`. */
 async function firstFault(path: string): Promise<unknown> {
   const elements = path.split('/');
   for (let end = 2; end <= elements.length; end++) {
@@ -101,10 +101,13 @@ async function firstFault(path: string): Promise<unknown> {
   return undefined;
 }
 
-/** Where the last `lines` newline-ended lines begin; what follows the last newline is on top of them (`findTailLineStartIndex`). */
+/**
+ * Returns the offset at which the last `lines` newline-terminated lines begin; text after the last newline does not count as a line
+ * (`findTailLineStartIndex`).
+ */
 async function tailStart(file: FileHandle, lines: number): Promise<number> {
   const { size } = await file.stat();
-  let missing = lines + 1; // the newline before the first wanted line
+  let missing = lines + 1; // including the newline before the first line
   for (let right = size; right > 0; right -= blockBytes) {
     const left = Math.max(0, right - blockBytes);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(right - left), 0, right - left, left);

@@ -1,22 +1,22 @@
-/** One line of a log file: when and where it was written, and what. */
+/** An entry of a log file: time, stream and text. */
 export interface LogLine {
-  /** Whole seconds since the epoch and the nanoseconds beyond; compares exactly. */
+  /** Whole seconds since the epoch; with `nanos`, compares exactly. */
   readonly seconds: number;
   readonly nanos: number;
-  /** The zone in which it was written, `Z` or `+02:00`. */
+  /** Time zone of the entry: `Z` or an offset such as `+02:00`. */
   readonly zone: string;
   readonly stream: string;
-  /** With its newline, unless the line goes on in the next entry. */
+  /** Text with its newline, unless the line continues in the next entry. */
   readonly text: Buffer;
 }
 
-/** Reads one line; `undefined`: it is not of this format. */
+/** Parses an entry; `undefined` when it has another format. */
 export type ParseLine = (line: Buffer) => LogLine | undefined;
 
 const space = 0x20;
 const newline = 0x0a;
 
-/** `<RFC 3339> <stdout|stderr> <tags> <text>`; the first tag `P` says that the line goes on. Follows `parseCRILog`. */
+/** Parses CRI's format `<RFC 3339> <stdout|stderr> <tags> <text>`; a first tag `P` means that the line continues. Follows `parseCRILog`. */
 export const parseCriLine: ParseLine = (line) => {
   const [first, second] = [line.indexOf(space), line.indexOf(space, line.indexOf(space) + 1)];
   const third = second < 0 ? -1 : line.indexOf(space, second + 1);
@@ -29,7 +29,10 @@ export const parseCriLine: ParseLine = (line) => {
   return { ...time, stream, text: line.subarray(Math.min(third + 1, end), end) };
 };
 
-/** `{"log":"…\n","stream":"stdout","time":"…"}`, as Docker wrote it. Follows `parseDockerJSONLog`. */
+/**
+ * Parses Docker's format `{"log":"…\
+ * ","stream":"stdout","time":"…"}`. Follows `parseDockerJSONLog`.
+ */
 export const parseDockerLine: ParseLine = (line) => {
   const entry = parseJson(line);
   if (!entry) return undefined;
@@ -40,16 +43,16 @@ export const parseDockerLine: ParseLine = (line) => {
   return { ...(times.at(-1) ?? zeroTime), stream, text: Buffer.from(logs.at(-1) ?? '') };
 };
 
-/** The first format that fits the line, which then holds for the file. */
+/** Returns the parser that fits the line; it is used for the whole file. */
 export const formatOf = (line: Buffer): ParseLine | undefined =>
   [parseCriLine, parseDockerLine].find((parse) => parse(line) !== undefined);
 
 type Time = Pick<LogLine, 'seconds' | 'nanos' | 'zone'>;
 
-/** Go's zero time: before everything. */
+/** Go's zero time, before all others. */
 const zeroTime: Time = { seconds: -62_135_596_800, nanos: 0, zone: 'Z' };
 
-/** As Go reads it into a struct: `null` is an entry with nothing in it, a list is none. */
+/** Parses JSON as Go does into a struct: `null` gives an empty entry, an array an error. */
 function parseJson(line: Buffer): object | undefined {
   try {
     const value: unknown = JSON.parse(line.toString('utf8'));
@@ -60,10 +63,10 @@ function parseJson(line: Buffer): object | undefined {
   }
 }
 
-/** What a field is set to, in turn: its key counts in any case, and `null` sets nothing. `undefined`: not all of it is text. */
+/** Returns the values of a field in order: keys match in any case, and `null` is skipped. `undefined` when a value is not a string. */
 function textsOf(entry: object, name: RegExp): readonly string[] | undefined {
-  const given = Object.entries(entry).filter(([key, value]) => name.test(key) && value !== null);
-  const texts = given.map(([, value]: [string, unknown]) => value);
+  const values = Object.entries(entry).filter(([key, value]) => name.test(key) && value !== null);
+  const texts = values.map(([, value]: [string, unknown]) => value);
   return texts.every((text) => typeof text === 'string')
     ? texts.map((text) => text.toWellFormed())
     : undefined;
@@ -71,7 +74,7 @@ function textsOf(entry: object, name: RegExp): readonly string[] | undefined {
 
 const rfc3339 = /^(\d{4}-\d\d-(\d\d))T(\d|[01]\d|2[0-3])(:[0-5]\d:[0-5]\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
 
-/** RFC 3339 as Go reads it: with any number of fractional digits, of which nine count, and an hour of one digit. */
+/** Parses an RFC 3339 time as Go does: any number of fractional digits, of which nine count, and an hour of one digit is accepted. */
 export function parseTime(text: string): Time | undefined {
   const [, date, day, hour = '', rest = '', fraction = '', written = ''] = rfc3339.exec(text) ?? [];
   const offset = offsetOf(written);
@@ -85,13 +88,13 @@ export function parseTime(text: string): Time | undefined {
   };
 }
 
-/** The time with nine fractional digits, in the zone in which it was written. */
+/** Formats a time with nine fractional digits in its own zone. */
 export function formatTime({ seconds, nanos, zone }: Time): string {
   const local = new Date((seconds + (offsetOf(zone) ?? 0)) * 1000).toISOString().slice(0, 19);
   return `${local}.${String(nanos).padStart(9, '0')}${zone}`;
 }
 
-/** Seconds east of UTC; `undefined` for a zone that Go does not take. */
+/** Returns the offset of a zone in seconds east of UTC; `undefined` for a zone that Go rejects. */
 function offsetOf(zone: string): number | undefined {
   if (zone === 'Z') return 0;
   const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number);
@@ -108,7 +111,7 @@ function zoneOf(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${hour}:${minute}`;
 }
 
-/** Whether a line was written before an instant. @param since ms since the epoch, fractions allowed */
+/** True when an entry is older than `since`. @param since ms since the epoch, fractions allowed */
 export function isBefore({ seconds, nanos }: Time, since: number): boolean {
   const whole = Math.floor(since / 1000);
   const rest = Math.round((since - whole * 1000) * 1e6);

@@ -7,15 +7,15 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 
-/** When container logs are cut and how many parts stay (kubelet `containerLogMaxSize`, `containerLogMaxFiles`). */
+/** When container logs are rotated and how many files are kept (kubelet `containerLogMaxSize`, `containerLogMaxFiles`). */
 export interface LogRotationPolicy {
-  /** Bytes; a log that is larger is rotated. Negative: never. */
+  /** Size above which a log is rotated, bytes. Negative: never. */
   readonly maxBytes: number;
-  /** Parts kept of one container, the live one included; at least 2. */
+  /** Number of files to keep per container including the live one; at least 2. */
   readonly maxFiles: number;
 }
 
-/** A container whose log is written now. */
+/** A running container with its log path. */
 export interface LoggedContainer {
   /** The runtime's own id. */
   readonly id: string;
@@ -26,22 +26,22 @@ export interface LogRotationDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly runningContainers: () => Promise<readonly LoggedContainer[]>;
-  /** The runtime opens the log anew: what it had open was renamed. */
+  /** Makes the runtime reopen the log after the file was renamed. */
   readonly reopen: (containerId: string) => Promise<void>;
 }
 
 const zipped = '.gz';
 const unfinished = '.tmp';
 
-/** `YYYYMMDD-HHMMSS` in UTC, what a rotated part's name ends in. */
+/** Returns the suffix of a rotated file: `YYYYMMDD-HHMMSS` in UTC. */
 const stampOf = (now: number): string =>
   new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');
 
 /**
- * Which parts of a log go, given the names of all rotated ones: leftovers of an interrupted compression, plain parts whose compressed form
- * exists, and the oldest beyond the limit.
+ * Returns which rotated files to remove: leftovers of an interrupted compression, uncompressed files whose compressed form
+ * exists, and the oldest above the limit.
  *
- * @param maxRotated parts that may stay beside the live log and the one about to be cut
+ * @param maxRotated number of rotated files to keep besides the live log and the one being rotated
  */
 export function partsToRemove(names: readonly string[], maxRotated: number): readonly string[] {
   const all = new Set(names);
@@ -51,7 +51,8 @@ export function partsToRemove(names: readonly string[], maxRotated: number): rea
 }
 
 /**
- * Cuts logs that have grown too large: the live file is renamed, the runtime opens a new one, older parts are compressed and the oldest
+ * LogRotation rotates logs that are too large: the live file is renamed, the runtime opens a new one, older files are compressed and the
+ * oldest
  * removed. No line is lost: the runtime writes to the renamed file until it has opened the new one.
  *
  * Follows kubelet `logs.containerLogManager`.
@@ -65,7 +66,7 @@ export class LogRotation {
     this.#policy = policy;
   }
 
-  /** One round over all running containers; one that fails is logged and tried again in the next. */
+  /** Checks the logs of all running containers once; failures are logged and retried in the next round. */
   async rotateAll(): Promise<void> {
     if (this.#policy.maxBytes < 0) return;
     for (const container of await this.#deps.runningContainers()) {
@@ -83,7 +84,7 @@ export class LogRotation {
   async #rotate({ id, logPath }: LoggedContainer): Promise<void> {
     const size = await sizeOf(logPath);
     if (size === undefined) {
-      await this.#deps.reopen(id); // a rotation that was cut short, or somebody took the file away
+      await this.#deps.reopen(id); // an interrupted rotation, or the file was removed
       return;
     }
     if (size < this.#policy.maxBytes) return;
@@ -102,7 +103,7 @@ export class LogRotation {
     try {
       await this.#deps.reopen(id);
     } catch (reason) {
-      await rename(part, logPath); // the runtime goes on with the file that it has open
+      await rename(part, logPath); // the runtime continues with its open file
       throw reason;
     }
   }

@@ -7,33 +7,33 @@ import type { LogOptions } from '../../provider/logs.ts';
 import { LogFile } from './log-file.ts';
 import { formatOf, formatTime, isBefore, type LogLine, type ParseLine } from './log-line.ts';
 
-/** Takes bytes of one stream; a promise holds the reading back until it settles. */
+/** Receives bytes of one stream; a returned promise pauses reading until it settles. */
 export type LogSink = (bytes: Buffer) => Promise<void> | void;
 
-/** Where the two streams go; an absent one is not wanted. */
+/** Destinations of the two streams; an absent stream is skipped. */
 export interface LogSinks {
   readonly stdout?: LogSink;
   readonly stderr?: LogSink;
 }
 
-/** What following a log needs. */
+/** Dependencies of following a log. */
 export interface FollowDeps {
   readonly clock: Clock;
-  /** Whether the container still runs; once it does not, the log is read to its end and that is all. */
+  /** True while the container runs; once it does not, the log is read to its end and following stops. */
   readonly isRunning: () => Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
-/** While nothing is written, this is how often the container is asked for, ms. */
+/** Interval between checks of the container while nothing is written, ms. */
 const checkPeriodMs = 1000;
 
 /**
- * Reads a container's log in CRI (or Docker JSON) format: the last lines, from an instant on, with time stamps, up to a number of
- * bytes, and on as it grows, across rotation. Lines that cannot be read are left out.
+ * Reads a container's log in CRI or Docker JSON format with the options tail, since, timestamps, limit and follow, the latter across
+ * rotation. Entries that cannot be parsed are skipped.
  * Follows `ReadLogs` (staging cri-client/pkg/logs).
  *
- * @param since ms since the epoch, worked out of `sinceTime` or `sinceSeconds`; a negative `tailLines` stands for all lines
- * @throws {AgentError} `internal` with the kubelet's text when the file cannot be read or its first line is of no known format
+ * @param since ms since the epoch, from {@link sinceOf}; a negative `tailLines` selects all lines
+ * @throws {AgentError} `internal` with the kubelet's message when the file cannot be read or its first line has an unknown format
  */
 export async function readLogs(
   path: string,
@@ -55,7 +55,7 @@ export async function readLogs(
   }
 }
 
-/** The last lines of a log as plain text, both streams together; for termination messages. */
+/** Returns the last lines of a log as plain text, both streams together; for termination messages. */
 export async function tailLog(path: string): Promise<string> {
   const chunks: Buffer[] = [];
   const take = (bytes: Buffer): void => {
@@ -65,7 +65,10 @@ export async function tailLog(path: string): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The instant from which on lines are wanted, ms since the epoch. A while that Go's 64 bits of nanoseconds cannot hold wraps around there. */
+/**
+ * Returns the time from which on entries are selected, ms since the epoch. Like Go's 64-bit nanoseconds, a too long `sinceSeconds` wraps
+ * around.
+ */
 export function sinceOf({ sinceTime, sinceSeconds }: LogOptions, now: number): number | undefined {
   if (sinceSeconds === undefined) return sinceTime;
   const nanoseconds = BigInt.asIntN(64, BigInt(sinceSeconds) * 1_000_000_000n);
@@ -94,7 +97,7 @@ class LogReader {
         return;
       }
       if (await this.#file.isReplaced()) {
-        if (!(await this.#readAll())) return; // what was written just before the rotation
+        if (!(await this.#readAll())) return; // entries written just before the rotation
         await this.#file.reopen();
         continue;
       }
@@ -104,7 +107,7 @@ class LogReader {
     }
   }
 
-  /** All whole lines that there are; false: enough was read. */
+  /** Reads all complete lines. @returns false when the limit was reached */
   async #readAll(): Promise<boolean> {
     while (this.#left > 0) {
       const line = await this.#file.nextLine();
@@ -143,7 +146,7 @@ class LogWriter {
     this.#bytesLeft = options.limitBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** False: the limit is reached. */
+  /** Writes one entry. @returns false when the limit was reached */
   async write(entry: LogLine): Promise<boolean> {
     const atLineStart = this.#atLineStart;
     this.#atLineStart = entry.text.length === 0 || entry.text.at(-1) === 0x0a;
@@ -166,7 +169,7 @@ class LogWriter {
   }
 }
 
-/** Until something happens to the file, a while has passed, or nobody wants it any more. */
+/** Waits until the file changes, the check interval has passed, or the signal aborts. */
 async function waitForChange(path: string, { clock, signal }: FollowDeps): Promise<void> {
   const done = new AbortController();
   const wake = (): void => {
@@ -184,5 +187,5 @@ async function waitForChange(path: string, { clock, signal }: FollowDeps): Promi
   watcher.close();
 }
 
-/** What stands in for a missing one: the end of the log, at most so many lines … */
+/** Fallback of the termination message: the end of the log, at most this number of lines … */
 export const maxTerminationLogLines = 80;

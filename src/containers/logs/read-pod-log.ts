@@ -2,16 +2,16 @@ import type { Clock } from '../../base/clock.ts';
 import type { LogOptions, LogSink } from '../../provider/logs.ts';
 import { readLogs, sinceOf } from './logs.ts';
 
-/** A container's log file and what following it needs. */
+/** A container's log file and the dependencies of following it. */
 export interface PodLogSource {
   readonly path: string;
   readonly clock: Clock;
-  /** Whether the container still runs; once it does not, a followed log is read to its end. */
+  /** True while the container runs; once it does not, a followed log is read to its end. */
   readonly isRunning: () => Promise<boolean>;
 }
 
 /**
- * Writes a container's log file to one sink as the options of a request select it.
+ * Writes a container's log to one sink with the options of a request.
  *
  * Follows kubelet `GetContainerLogs` and, for the reading, CRI's `ReadLogs`.
  */

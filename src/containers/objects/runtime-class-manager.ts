@@ -8,26 +8,26 @@ interface RuntimeClass extends KubeObject {
 }
 
 /**
- * The runtime's handler for each pod, by its runtime class; empty: the default one.
+ * RuntimeClasses finds the runtime handler of each pod by its runtime class; empty: the default handler.
  *
  * Follows kubelet `runtimeclass.Manager.LookupRuntimeHandler`.
  */
 export class RuntimeClasses {
   readonly #client: Pick<ApiClient, 'get'>;
-  /** Handlers by class, as they were last. */
-  readonly #known = new Map<string, string>();
+  /** Last known handler by class. */
+  readonly #handlers = new Map<string, string>();
 
   constructor(client: Pick<ApiClient, 'get'>) {
     this.#client = client;
   }
 
-  /** @throws {AgentError} the class is not there, or cannot be read */
+  /** Returns the pod's handler. @throws {AgentError} when the class does not exist or cannot be read */
   async handlerOf({ spec }: Pod): Promise<string> {
     const name = spec?.runtimeClassName ?? '';
     if (name === '') return '';
     try {
       const { handler = '' } = await this.#client.get<RuntimeClass>(runtimeClassResource, { name });
-      this.#known.set(name, handler);
+      this.#handlers.set(name, handler);
       return handler;
     } catch (cause) {
       if (isNotFound(cause))
@@ -38,9 +38,9 @@ export class RuntimeClasses {
     }
   }
 
-  /** The handler without asking anybody; absent: it was not looked up yet. */
+  /** Returns the last known handler without a request; `undefined` when it was not looked up yet. */
   knownHandlerOf({ spec }: Pod): string | undefined {
     const name = spec?.runtimeClassName ?? '';
-    return name === '' ? '' : this.#known.get(name);
+    return name === '' ? '' : this.#handlers.get(name);
   }
 }

@@ -7,16 +7,16 @@ import { goQuote } from '../../go/go-quote.ts';
 import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
 import type { KubeObject, Pod } from '../../kube/types.ts';
 
-/** A token lives no longer than this before a new one is asked for, ms, however long it is good. */
+/** Maximum time before a token is renewed, ms, whatever its validity. */
 const longestUseMs = 24 * 3600 * 1000;
 
-/** Part of a token's life after which it is renewed. */
+/** Fraction of a token's lifetime after which it is renewed. */
 const renewAt = 0.8;
 
-/** Up to this long sooner, by chance, so that not all pods ask at once, ms. */
+/** Maximum random reduction of the renewal time, ms, so that not all pods renew at once. */
 const spreadMs = 10_000;
 
-/** How often a token is asked for at most while the API server does not know yet that the pod is this node's, and the pause between, ms. */
+/** Maximum number of requests, and the pause between them in ms, while the API server does not know yet that the pod is on this node. */
 const mostTries = 5;
 const pauseMs = 100;
 
@@ -43,12 +43,12 @@ interface Cached {
 export interface TokenWish {
   readonly audience?: string;
   readonly expirationSeconds?: number;
-  /** The account must still be this one. */
+  /** UID that the service account must still have. */
   readonly accountUid?: string;
 }
 
 /**
- * Tokens of pods' service accounts, each bound to its pod and asked for anew before it ends.
+ * TokenManager requests and renews tokens of pods' service accounts, each bound to its pod.
  *
  * Follows kubelet `token.Manager`.
  */
@@ -65,9 +65,9 @@ export class TokenManager {
   }
 
   /**
-   * A token for the pod. While the server refuses, the last one serves as long as it is good.
+   * Returns a token for the pod. While renewal fails, the previous token is returned until it expires.
    *
-   * @throws {AgentError} with the server's word, when there is no good token
+   * @throws {AgentError} with the server's error when there is no valid token
    */
   async get(pod: Pod, wish: TokenWish): Promise<string> {
     const key = [
@@ -90,7 +90,7 @@ export class TokenManager {
     }
   }
 
-  /** The pod has ended: its tokens are not needed any more. */
+  /** Removes the tokens of a pod that has ended. */
   forget(uid: string): void {
     for (const key of this.#tokens.keys()) if (key.startsWith(`${uid}|`)) this.#tokens.delete(key);
   }
@@ -100,7 +100,7 @@ export class TokenManager {
     return ageMs > Math.min(longestUseMs, (expiresAt - issuedAt) * renewAt);
   }
 
-  /** The server's own watch of pods may be a moment behind the one that brought the pod here. */
+  /** Requests a token with retries: the server's node authorizer may learn of the pod a moment later than this node. */
   async #requestPatiently(pod: Pod, wish: TokenWish): Promise<Cached> {
     for (let tries = 1; ; tries++) {
       try {
@@ -136,7 +136,7 @@ export class TokenManager {
   }
 }
 
-/** A token as the kubelet names it in errors: values as Go writes them. Follows `keyFunc`. */
+/** Formats a token for error messages as the kubelet does, values as Go writes them. Follows `keyFunc`. */
 function textOf(pod: Pod, { audience, expirationSeconds = 0, accountUid = '' }: TokenWish): string {
   const audiences = audience === undefined ? '[]string(nil)' : `[]string{${goQuote(audience)}}`;
   const bound = `v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:${goQuote(nameOf(pod))}, UID:${goQuote(uidOf(pod))}}`;

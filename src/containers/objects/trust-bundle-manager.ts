@@ -6,10 +6,10 @@ import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import { type ClusterTrustBundle, trustAnchors, type TrustBundleSource } from '../volumes/trust-bundle.ts';
 
-/** Versions that a server may have them in, the newest first. */
+/** API versions to try, newest first. */
 const versions = ['v1', 'v1beta1', 'v1alpha1'] as const;
 
-/** How long whoever asks first waits for the first list, ms. */
+/** Time limit of the first list, ms. */
 const firstListTimeoutMs = 10_000;
 
 const resourceOf = (version: string): Resource => ({
@@ -23,9 +23,9 @@ const resourceOf = (version: string): Resource => ({
 type Watched = Informer<ClusterTrustBundle> | 'not served';
 
 /**
- * The cluster's trust bundles, watched from the moment a pod first asks for one.
+ * TrustBundles watches the cluster's trust bundles from the first request on.
  *
- * Follows kubelet `clustertrustbundle.LazyInformerManager`: which version the server has is found out once.
+ * Follows kubelet `clustertrustbundle.LazyInformerManager`: the served version is determined once.
  */
 export class TrustBundles {
   readonly #deps: ReflectorDeps;
@@ -39,9 +39,10 @@ export class TrustBundles {
   }
 
   /**
-   * The PEM of the trust anchors that a source selects.
+   * Returns the trust anchors that a source selects, as PEM.
    *
-   * @throws {AgentError} `not_found` there are none; `unimplemented` the server has no trust bundles; `unavailable` it has not told them yet
+   * @throws {AgentError} `not_found` when there are none; `unimplemented` when the server has no trust bundles; `unavailable` before they
+   * are listed
    */
   async get(source: TrustBundleSource): Promise<string> {
     const watched = await this.#ensure();
@@ -51,7 +52,7 @@ export class TrustBundles {
     return trustAnchors(watched.store.list(), source, this.#salt);
   }
 
-  /** Ends the watch. */
+  /** Stops the watch. */
   stop(): void {
     this.#stop.abort();
   }
@@ -61,7 +62,7 @@ export class TrustBundles {
     try {
       return await this.#watched;
     } catch (reason) {
-      this.#watched = undefined; // the next one who asks tries again
+      this.#watched = undefined; // the next call tries again
       const message = `failed to ensure informer manager for ClusterTrustBundles: ${messageOf(reason)}`;
       throw new AgentError('unavailable', message, { cause: reason });
     }
@@ -72,7 +73,7 @@ export class TrustBundles {
     return 'not served';
   }
 
-  /** A node may not even ask where the cluster does not have them. */
+  /** True when the server has the version; a node may be forbidden to list bundles where it does not. */
   async #isServed(version: string): Promise<boolean> {
     try {
       await this.#deps.client.list(resourceOf(version), { limit: 1 });
@@ -96,6 +97,6 @@ export class TrustBundles {
   }
 }
 
-/** What the kubelet says without an API server, with the feature off, and with a server that does not have it. */
+/** Returns the kubelet's error without an API server, with the feature off, or when the server does not have the API. */
 export const notSupported = (): AgentError =>
   new AgentError('unimplemented', 'ClusterTrustBundle projection is not supported in static kubelet mode');

@@ -21,10 +21,10 @@ const volumeResource: Resource = {
   namespaced: false,
 };
 
-/** A group that pods with the volume must be in. */
+/** Annotation with a group that pods using the volume must be in. */
 const gidAnnotation = 'pv.beta.kubernetes.io/gid';
 
-/** The place for mount options before there was a field for them; it still goes before the field. */
+/** Annotation with mount options that predates the field; it still takes precedence. */
 const optionsAnnotation = 'volume.beta.kubernetes.io/mount-options';
 
 interface Claim extends KubeObject {
@@ -37,12 +37,12 @@ interface Volume extends KubeObject {
 }
 
 /**
- * The volume that a pod's claim is bound to.
+ * Returns the volume that a pod's claim is bound to.
  *
  * Follows kubelet `getPVCExtractPV` and `getPVSpec` (pkg/kubelet/volumemanager/populator).
  *
- * @param own whether the claim must have been made for this pod: somebody else's may have its name
- * @throws {AgentError} why it cannot be used yet, in the kubelet's words
+ * @param own true for an ephemeral volume: the claim must have been created for this pod
+ * @throws {AgentError} with the kubelet's message when the claim cannot be used yet
  */
 export async function claimedVolume(
   client: ApiClient,

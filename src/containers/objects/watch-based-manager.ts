@@ -7,10 +7,10 @@ import { AgentError } from '../../base/errors.ts';
 import { namespaceOf, uidOf } from '../../kube/names.ts';
 import type { KubeObject, Pod } from '../../kube/types.ts';
 
-/** How long a reader waits for the first state of an object, ms. */
+/** Time limit for the first state of an object, ms. */
 const firstStateTimeoutMs = 10_000;
 
-/** The API server may learn a moment later than this node that a pod is the node's, and refuses until then: the first retries are soon. */
+/** Retries start soon: the API server refuses access until it has learnt that the pod is on this node. */
 const backOff: BackOffOptions = { ...reflectorBackOff, baseMs: 100 };
 
 interface Entry<T extends KubeObject> {
@@ -25,7 +25,7 @@ interface Held {
 }
 
 /**
- * The config maps or secrets that pods of this node refer to, each watched by name as long as one of them does: what a node may read.
+ * ObjectWatch watches the config maps or secrets that pods of this node refer to, each by name, which is all that a node may read.
  *
  * Follows kubelet's watch-based manager (`configMapAndSecretChangeDetectionStrategy: Watch`).
  */
@@ -34,17 +34,17 @@ export class ObjectWatch<T extends KubeObject> {
   readonly #resource: Resource;
   readonly #namesOf: (pod: Pod) => ReadonlySet<string>;
   readonly #entries = new Map<string, Entry<T>>();
-  /** What each pod that refers to anything has registered, by UID. */
+  /** References of each registered pod, by UID. */
   readonly #held = new Map<string, Held>();
 
-  /** @param namesOf what a pod refers to, in its own namespace */
+  /** @param namesOf returns the objects of its own namespace that a pod refers to */
   constructor(deps: ReflectorDeps, resource: Resource, namesOf: (pod: Pod) => ReadonlySet<string>) {
     this.#deps = deps;
     this.#resource = resource;
     this.#namesOf = namesOf;
   }
 
-  /** The pod may need its objects from now on; what it no longer names is let go. */
+  /** Starts watching the objects of a pod, and stops watching those that it no longer refers to. */
   register(pod: Pod): void {
     const uid = uidOf(pod);
     const held = this.#held.get(uid);
@@ -60,14 +60,14 @@ export class ObjectWatch<T extends KubeObject> {
     this.#held.set(uid, { spec: pod.spec, keys });
   }
 
-  /** The pod needs nothing any more. */
+  /** Stops watching the objects of a pod. */
   unregister(pod: Pod): void {
     const uid = uidOf(pod);
     for (const key of this.#held.get(uid)?.keys ?? []) this.#release(key, uid);
     this.#held.delete(uid);
   }
 
-  /** Ends every watch. */
+  /** Stops every watch. */
   stop(): void {
     for (const { stop } of this.#entries.values()) stop.abort();
     this.#entries.clear();
@@ -75,9 +75,9 @@ export class ObjectWatch<T extends KubeObject> {
   }
 
   /**
-   * The object as last seen.
+   * Returns the last observed state of an object.
    *
-   * @throws {ApiError} 404 when it does not exist; {AgentError} `unavailable` when the server has not told in time, `failed_precondition`
+   * @throws {ApiError} 404 when it does not exist; {AgentError} `unavailable` when it was not received in time, `failed_precondition`
    *   when no registered pod refers to it
    */
   async get(namespace: string, name: string): Promise<T> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileName } from '../../base/files/below.ts';
 
-/** The kinds of volumes that have a directory on the node, by their names in it. */
+/** Directory names of the volume plug-ins with a directory on the node. */
 export const volumePlugins = {
   emptyDir: 'kubernetes.io~empty-dir',
   configMap: 'kubernetes.io~configmap',
@@ -10,14 +10,15 @@ export const volumePlugins = {
   projected: 'kubernetes.io~projected',
 } as const;
 
-/** Where local persistent volumes are mounted, each by its own name. */
+/** Directory of mounted local persistent volumes. */
 export const localVolumePlugin = 'kubernetes.io~local-volume';
 
-/** Where what file servers export is mounted. */
+/** Directory of mounted NFS volumes. */
 export const nfsPlugin = 'kubernetes.io~nfs';
 
-/** Where a pod's things lie under the root directory: the kubelet's own layout, so that either finds what the other left.
- * Names that cannot be those of files throw `invalid_argument`: they come from whoever makes pods.
+/**
+ * Paths below the root directory, in the kubelet's layout, so that agent and kubelet find each other's files.
+ * Names come from pod specs; those that are not valid file names throw `invalid_argument`.
  */
 export const layout: {
   readonly podsDir: (root: string) => string;
@@ -27,7 +28,7 @@ export const layout: {
   readonly containerDir: (root: string, uid: string, container: string) => string;
   readonly etcHosts: (root: string, uid: string) => string;
   readonly subPaths: (root: string, uid: string) => string;
-  /** Which ids on the host the pod's users have. */
+  /** File with the user namespace mapping of a pod. */
   readonly userNamespace: (root: string, uid: string) => string;
 } = {
   podsDir: (root) => join(root, 'pods'),

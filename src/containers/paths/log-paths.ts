@@ -3,25 +3,25 @@ import { fileName } from '../../base/files/below.ts';
 import { nameOf, namespaceOf, uidOf } from '../../kube/names.ts';
 import type { Pod } from '../../kube/types.ts';
 
-/** The folder of a pod's logs: `<root>/<namespace>_<name>_<uid>` (`BuildPodLogsDirectory`). */
+/** Returns the log directory of a pod: `<root>/<namespace>_<name>_<uid>` (`BuildPodLogsDirectory`). */
 export const podLogsDirectory = (root: string, pod: Pod): string =>
   join(
     root,
     fileName([namespaceOf(pod), nameOf(pod), uidOf(pod)].join('_'), 'what the logs of a pod are called'),
   );
 
-/** The folder of one container's logs (`BuildContainerLogsDirectory`). */
+/** Returns the log directory of a container (`BuildContainerLogsDirectory`). */
 export const containerLogsDirectory = (root: string, pod: Pod, container: string): string =>
   join(podLogsDirectory(root, pod), containerName(container));
 
-/** A container's log below its pod's folder: `<container>/<restart count>.log` (`buildContainerLogsPath`). */
+/** Returns the path of a container's log relative to its pod's directory: `<container>/<restart count>.log` (`buildContainerLogsPath`). */
 export const containerLogPath = (container: string, restartCount: number): string =>
   join(containerName(container), `${restartCount}.log`);
 
-/** The pod UID that a pod's log folder is named after: what follows the last `_` (`parsePodUIDFromLogsDirectory`). */
+/** Returns the pod UID in the name of a pod log directory: the part after the last `_` (`parsePodUIDFromLogsDirectory`). */
 export const podUidFromLogsDirectory = (name: string): string => name.slice(name.lastIndexOf('_') + 1);
 
-/** The link that log collectors follow, in `/var/log/containers` (`legacyLogSymlink`); names that are too long are cut. */
+/** Returns the name of a log link in `/var/log/containers` (`legacyLogSymlink`); too long names are truncated. */
 export function legacyLogName(containerId: string, container: string, pod: Pod): string {
   const suffix = `${container}-${containerId}`;
   const longest = 255 - '.log'.length;
@@ -30,10 +30,10 @@ export function legacyLogName(containerId: string, container: string, pod: Pod):
 }
 
 /**
- * R183: which start comes next when the runtime has lost the container: one more than the highest number among its logs
- * (`calcRestartCountByLogDir`).
+ * Returns the next restart count when the runtime no longer has the container: the highest number of its logs plus one (R183,
+ * `calcRestartCountByLogDir`).
  *
- * @param files names in the container's log folder, folders left out
+ * @param files names in the container's log directory, without directories
  */
 export function restartCountFromLogs(files: readonly string[]): number {
   const counts = files.map((name) => BigInt(/^(\d+)\.log/.exec(name)?.[1] ?? -1) + 1n);

@@ -1,24 +1,24 @@
 import { WireReader, WireWriter } from '../../base/protobuf-wire.ts';
 
-/** A container of the answer: there are no devices, exclusive CPUs or memory blocks to tell of. */
+/** A container of a response; without device, CPU and memory managers, only its name. */
 export interface ContainerResources {
   readonly name: string;
 }
 
-/** What a pod was given. */
+/** Resources of a pod. */
 export interface PodResources {
   readonly name: string;
   readonly namespace: string;
   readonly containers: readonly ContainerResources[];
 }
 
-/** Whom `Get` asks about. */
+/** The pod that `Get` refers to. */
 export interface GetRequest {
   readonly podName: string;
   readonly podNamespace: string;
 }
 
-/** `ListPodResourcesResponse`, of `v1` and of `v1alpha1`. */
+/** Encodes `ListPodResourcesResponse` of `v1` and `v1alpha1`. */
 export const encodeList = (pods: readonly PodResources[]): Buffer =>
   written((writer) => {
     for (const pod of pods)
@@ -27,7 +27,7 @@ export const encodeList = (pods: readonly PodResources[]): Buffer =>
       });
   });
 
-/** `GetPodResourcesResponse`. */
+/** Encodes `GetPodResourcesResponse`. */
 export const encodeGet = (pod: PodResources): Buffer =>
   written((writer) => {
     message(writer, 1, () => {
@@ -35,10 +35,10 @@ export const encodeGet = (pod: PodResources): Buffer =>
     });
   });
 
-/** `AllocatableResourcesResponse` of a node that gives out no devices, CPUs or memory blocks. */
+/** Encodes `AllocatableResourcesResponse` of a node without devices, exclusive CPUs or memory blocks. */
 export const encodeAllocatable = (): Buffer => Buffer.alloc(0);
 
-/** `GetPodResourcesRequest`. @throws {AgentError} `internal` on bytes that are no message */
+/** Decodes `GetPodResourcesRequest`. @throws {AgentError} `internal` when the bytes are not a message */
 export function decodeGet(bytes: Uint8Array): GetRequest {
   const reader = new WireReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const fields = ['', '', ''];

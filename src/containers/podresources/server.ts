@@ -10,7 +10,7 @@ import { AgentError, messageOf } from '../../base/errors.ts';
 import { decodeGet, encodeAllocatable, encodeGet, encodeList } from './messages.ts';
 import type { PodResourcesService } from './service.ts';
 
-/** A call: its path, and its answer to the bytes of a request. */
+/** A gRPC method: its path and its handler. */
 type Method = readonly [path: string, answer: (request: Buffer) => Buffer];
 
 const methodsOf = (service: PodResourcesService): readonly Method[] => [
@@ -26,21 +26,21 @@ const methodsOf = (service: PodResourcesService): readonly Method[] => [
   ['/v1alpha1.PodResourcesLister/List', () => encodeList(service.list('v1alpha1'))],
 ];
 
-/** Calls of one connection at a time. */
+/** Maximum number of concurrent calls per connection. */
 const mostStreams = 100;
-/** Bytes of a request: at most a namespace and a name. */
+/** Maximum size of a request, bytes; it holds at most a namespace and a name. */
 const mostBytes = 64 * 1024;
-/** How long a connection without a call stays open, ms. */
+/** Time after which an idle connection is closed, ms. */
 const idleMs = 15 * 60_000;
 
 const bytes = (value: Buffer): Buffer => value;
 
 /**
- * Serves the kubelet's pod resources API over gRPC on a socket, one that an earlier agent left included (kubelet
+ * Serves the kubelet's pod resources API over gRPC on a Unix socket; replaces a socket that an earlier agent left (kubelet
  * `ListenAndServePodResources`).
  *
- * @returns what ends it
- * @throws {AgentError} `unavailable` when nobody can listen there
+ * @returns a function that stops the server
+ * @throws {AgentError} `unavailable` when listening fails
  */
 export async function servePodResources(
   service: PodResourcesService,

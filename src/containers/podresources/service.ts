@@ -3,28 +3,28 @@ import { isRestartableInitContainer } from '../../kube/restart-policy.ts';
 import type { Container, Pod } from '../../kube/types.ts';
 import type { GetRequest, PodResources } from './messages.ts';
 
-/** Versions of the API that are served. */
+/** Versions of the API that the agent serves. */
 export type ApiVersion = 'v1' | 'v1alpha1';
 
-/** What can be asked for, as the kubelet's metrics call it. */
+/** Endpoints, named as in the kubelet's metrics. */
 export type Endpoint = 'list' | 'get' | 'get_allocatable';
 
-/** Where the pods come from, and who counts. */
+/** Dependencies of PodResourcesService. */
 export interface PodResourcesDeps {
-  /** Pods that take up room on the node. */
+  /** Returns the pods that hold resources of the node. */
   readonly activePods: () => readonly Pod[];
   readonly podByName: (namespace: string, name: string) => Pod | undefined;
-  /** Whether one more request keeps to the {@link podResourcesRate}; each question counts. */
+  /** Takes a token of the {@link podResourcesRate} limit; returns false when there is none. */
   readonly mayAsk: () => boolean;
-  /** Told of each request that the rate lets through. */
+  /** Called for each request within the limit. */
   readonly count: (endpoint: Endpoint, version: ApiVersion, outcome: 'request' | 'error') => void;
 }
 
-/** Requests that are let through: so many a second, and so many at once (kubelet `DefaultQPS`, `DefaultBurstTokens`). */
+/** Request rate limit: requests per second and burst (kubelet `DefaultQPS`, `DefaultBurstTokens`). */
 export const podResourcesRate = { qps: 100, burst: 10 };
 
 /**
- * Which devices, CPUs and memory pods were given: of a node without managers of these, its pods and their containers alone.
+ * PodResourcesService returns the devices, CPUs and memory assigned to pods; without managers for these, only pods and their containers.
  *
  * Follows kubelet `v1PodResourcesServer` and `v1alpha1PodResourcesServer`.
  */
@@ -35,7 +35,7 @@ export class PodResourcesService {
     this.#deps = deps;
   }
 
-  /** @throws {AgentError} `resource_exhausted` when asked too often */
+  /** Lists the pods. @throws {AgentError} `resource_exhausted` above the rate limit */
   list(version: ApiVersion): readonly PodResources[] {
     this.#admit();
     this.#deps.count('list', version, 'request');
@@ -43,7 +43,7 @@ export class PodResourcesService {
     return this.#deps.activePods().map((pod) => resourcesOf(pod, containersOf(pod)));
   }
 
-  /** @throws {AgentError} `not_found`: no such pod; `resource_exhausted`: asked too often */
+  /** Returns one pod. @throws {AgentError} `not_found` when it does not exist; `resource_exhausted` above the rate limit */
   get({ podName, podNamespace }: GetRequest): PodResources {
     this.#admit();
     this.#deps.count('get', 'v1', 'request');
@@ -53,7 +53,7 @@ export class PodResourcesService {
     throw new AgentError('not_found', `pod ${podName} in namespace ${podNamespace} not found`);
   }
 
-  /** There is nothing to give out. @throws {AgentError} `resource_exhausted` when asked too often */
+  /** Checks the rate limit; there are no allocatable resources. @throws {AgentError} `resource_exhausted` above the rate limit */
   allocatable(): void {
     this.#admit();
     this.#deps.count('get_allocatable', 'v1', 'request');
@@ -64,7 +64,7 @@ export class PodResourcesService {
   }
 }
 
-/** Init containers that go on beside the others, then the others. */
+/** Returns sidecars, then regular containers. */
 const longRunning = ({ spec }: Pod): readonly Container[] => [
   ...(spec?.initContainers ?? []).filter(isRestartableInitContainer),
   ...(spec?.containers ?? []),

@@ -2,7 +2,7 @@ import type { MetricFamily, Sample } from '../../metrics/family.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The families that tell of cgroups: the type, and what they count. */
+/** Metric families of cgroups: their type and help text. */
 const families = {
   container_last_seen: ['gauge', 'Last time a container was seen by the exporter'],
   container_start_time_seconds: ['gauge', 'Start time of the container since unix epoch in seconds.'],
@@ -121,17 +121,17 @@ const families = {
 
 export type CgroupFamily = keyof typeof families;
 
-/** One number of a cgroup, under cAdvisor's name and in its unit. */
+/** One value of a cgroup, with cAdvisor's metric name and unit. */
 export interface CgroupSeries {
   readonly family: CgroupFamily;
   readonly value: number;
-  /** Beside those of the cgroup. */
+  /** Labels in addition to the cgroup's. */
   readonly labels?: Labels;
 }
 
-/** Whose cgroup it is; empty where it is nobody's of these. */
+/** Labels of a cgroup; empty where it belongs to no container or pod. */
 export interface CgroupLabels {
-  /** Its path, `/` for all of the machine. */
+  /** Path of the cgroup; `/` for the whole machine. */
   readonly id: string;
   readonly name: string;
   readonly image: string;
@@ -140,7 +140,7 @@ export interface CgroupLabels {
   readonly namespace: string;
 }
 
-/** What one cgroup is told of. */
+/** Values of one cgroup. */
 export interface CgroupReading {
   readonly labels: CgroupLabels;
   /** ms since the epoch */
@@ -148,7 +148,7 @@ export interface CgroupReading {
   readonly series: readonly CgroupSeries[];
 }
 
-/** The readings by family. Follows cAdvisor's `PrometheusCollector` with the metrics that the kubelet asks of it. */
+/** Returns the metric families of the readings. Follows cAdvisor's `PrometheusCollector` with the metrics that the kubelet enables. */
 export function cgroupMetrics(readings: readonly CgroupReading[]): readonly MetricFamily[] {
   const samples = new Map<CgroupFamily, Sample[]>();
   for (const {

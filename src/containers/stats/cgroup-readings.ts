@@ -13,20 +13,20 @@ import type { ProcessFiles } from '../cm/process-files.ts';
 import { type InterfaceCounters, interfacesOf } from './interface-usage.ts';
 
 export interface CgroupReadingsDeps {
-  /** Spells names as the pods' driver does. */
+  /** Cgroup tree that spells names as the pods' driver does. */
   readonly tree: CgroupTree;
-  /** Takes names as they stand. */
+  /** Cgroup tree with literal names. */
   readonly plain: CgroupTree;
   readonly version: CgroupHost['version'];
   /** The cgroup of all pods. */
   readonly kubepods: CgroupName;
   readonly system: readonly SystemCgroup[];
   readonly files: ProcessFiles;
-  /** The folder whose file system counts as the node's. */
+  /** Directory whose file system counts as the node's. */
   readonly root: string;
 }
 
-/** Whose a cgroup is, and when. */
+/** Labels and time of a cgroup's reading. */
 interface About {
   readonly labels: Omit<CgroupLabels, 'id'>;
   /** ms since the epoch */
@@ -36,7 +36,7 @@ interface About {
 
 const nobody: About['labels'] = { name: '', image: '', container: '', pod: '', namespace: '' };
 
-/** Reads the cgroups of node and pods for `/metrics/cadvisor`, as kubelet has cAdvisor do it. */
+/** CgroupReadings reads the cgroups of node and pods for `/metrics/cadvisor`, as the kubelet does with cAdvisor. */
 export class CgroupReadings {
   readonly #deps: CgroupReadingsDeps;
 
@@ -44,7 +44,7 @@ export class CgroupReadings {
     this.#deps = deps;
   }
 
-  /** Reads everything now; others get their turn after each pod. */
+  /** Reads all cgroups; yields to other work after each pod. */
   async collect(
     { node, pods }: Usage,
     podsByUid: ReadonlyMap<string, Pod>,
@@ -62,13 +62,13 @@ export class CgroupReadings {
     const { files, root, plain } = this.#deps;
     const of = (family: CgroupFamily, value: number): CgroupSeries => ({ family, value });
     const own = this.#cgroup(plain, [], ofNode(node));
-    const told = new Set(own.series.map(({ family }) => family));
-    // the v2 root has no usage of its own
+    const reported = new Set(own.series.map(({ family }) => family));
+    // The v2 root cgroup has no memory usage of its own.
     const memory = [
       of('container_memory_usage_bytes', node.memoryUsedBytes),
       of('container_memory_working_set_bytes', node.workingSetBytes),
       of('container_memory_rss', node.rssBytes),
-    ].filter(({ family }) => !told.has(family));
+    ].filter(({ family }) => !reported.has(family));
     const disk = node.fs ? diskOf(root, node.fs, (path) => files.read(path)) : [];
     return {
       ...own,
@@ -76,7 +76,7 @@ export class CgroupReadings {
     };
   }
 
-  /** The cgroups right above pods, and the node's own. */
+  /** Reads the cgroups above the pods and the node's own. */
   #abovePods(node: NodeUsage): readonly CgroupReading[] {
     const { tree, plain, kubepods, system } = this.#deps;
     const classes = [kubepods, qosCgroup(kubepods, 'Burstable'), qosCgroup(kubepods, 'BestEffort')];
@@ -111,7 +111,7 @@ export class CgroupReadings {
     return { ...rest, series: [...series, layer] };
   }
 
-  /** All of a pod's network is its sandbox's. */
+  /** Reads a sandbox's cgroup; the pod's network counts as the sandbox's. */
   #sandbox(pod: CgroupName, folder: string, about: About): CgroupReading {
     const labels = { ...about.labels, name: idIn(folder) };
     const { series, ...rest } = this.#inside(pod, folder, { ...about, labels });
@@ -120,7 +120,7 @@ export class CgroupReadings {
     return { ...rest, series: [...series, ...network(devices)] };
   }
 
-  /** What right below a pod's cgroup holds processes. */
+  /** Reads the cgroups with processes directly below a pod's cgroup. */
   #inside(pod: CgroupName, folder: string, { labels, at, startedAt }: About): CgroupReading {
     const { tree, version, files } = this.#deps;
     const own = cgroupSeries((controller, file) => tree.read(pod, controller, `${folder}/${file}`), version);
@@ -143,7 +143,7 @@ export class CgroupReadings {
 
 const ofNode = ({ at, bootedAt }: NodeUsage): About => ({ labels: nobody, at, startedAt: bootedAt });
 
-/** The runtime's own id in the name of a cgroup. */
+/** Returns the runtime's own id in a cgroup name. */
 const idIn = (folder: string): string => folder.replace(/\.scope$/, '').replace(/^.*-/, '');
 
 const times = (at: number, startedAt: number | undefined): readonly CgroupSeries[] => [
@@ -153,7 +153,10 @@ const times = (at: number, startedAt: number | undefined): readonly CgroupSeries
     : [{ family: 'container_start_time_seconds' as const, value: Math.floor(startedAt / 1000) }]),
 ];
 
-/** What a container's processes hold open, and the one limit that cAdvisor tells, of its first process. */
+/**
+ * Returns the number of files and sockets that a container's processes hold open, and the open file limit of its first process, as cAdvisor
+ * does.
+ */
 function processSeries(pids: readonly string[], files: ProcessFiles): readonly CgroupSeries[] {
   const open = pids.flatMap((pid) => files.links(`/proc/${pid}/fd`));
   const [first] = pids;

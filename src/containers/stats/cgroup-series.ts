@@ -11,21 +11,21 @@ const series = (values: Values): readonly CgroupSeries[] =>
     value === undefined ? [] : [{ family: family as CgroupFamily, value }],
   );
 
-/** What a kernel may not count is told as 0 wherever memory is counted at all. */
+/** Returns 0 for a value that the kernel omits, as long as memory is counted at all. */
 const orZero = (stat: ReadonlyMap<string, number>, value: number | undefined): number | undefined =>
   value ?? (stat.size > 0 ? 0 : undefined);
 
 const seconds = (amount: number | undefined, perSecond: number): number | undefined =>
   amount === undefined ? undefined : amount / perSecond;
 
-/** No limit is told as 0. */
+/** Parses a limit; no limit is reported as 0. */
 const limitOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;
   const value = numberOf(text);
   return value === undefined || value > 2 ** 62 ? 0 : value;
 };
 
-/** Everything that the control files of one cgroup tell. Follows cAdvisor's `libcontainer` handler and `GetSpec`. */
+/** Returns the values of one cgroup's control files. Follows cAdvisor's `libcontainer` handler and `GetSpec`. */
 export function cgroupSeries(read: ReadControl, version: CgroupHost['version']): readonly CgroupSeries[] {
   const { cpuNanos, memory, pressure = {} } = usageOf(read, version);
   const total = seconds(cpuNanos, 1e9);
@@ -61,7 +61,7 @@ export function cgroupSeries(read: ReadControl, version: CgroupHost['version']):
   ];
 }
 
-/** How often a cgroup with a quota was held back; without one nothing is told. */
+/** Returns how often a cgroup with a CPU quota was throttled; empty without a quota. */
 const throttling = (stat: ReadonlyMap<string, number>, throttled: number | undefined): Values => ({
   container_cpu_cfs_periods_total: stat.get('nr_periods'),
   container_cpu_cfs_throttled_periods_total: stat.get('nr_throttled'),
@@ -132,7 +132,7 @@ function v1Series(read: ReadControl): readonly CgroupSeries[] {
   ];
 }
 
-/** What was read and written on one device, under the kernel's own words. */
+/** Bytes and operations on one device, by the kernel's keywords. */
 interface DeviceIo {
   /** `major:minor` */
   readonly device: string;
@@ -150,19 +150,22 @@ const ioSeries = (all: readonly DeviceIo[]): readonly CgroupSeries[] =>
   all.flatMap(({ device, operation, bytes, count }) => {
     const [major = '', minor = ''] = device.split(':');
     const [ofBytes, ofCount] = ioFamilies[operation] ?? [];
-    const known = (family: CgroupFamily | undefined, value: number | undefined): readonly CgroupSeries[] =>
+    const seriesOf = (
+      family: CgroupFamily | undefined,
+      value: number | undefined,
+    ): readonly CgroupSeries[] =>
       family === undefined || value === undefined ? [] : [{ family, value, labels: { device } }];
     const labels = { device, major, minor, operation };
     return [
       ...(bytes === undefined
         ? []
         : [{ family: 'container_blkio_device_usage_total' as const, value: bytes, labels }]),
-      ...known(ofBytes, bytes),
-      ...known(ofCount, count),
+      ...seriesOf(ofBytes, bytes),
+      ...seriesOf(ofCount, count),
     ];
   });
 
-/** Lines like `254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`. */
+/** Parses lines such as `254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`. */
 function v2Io(text: string): readonly DeviceIo[] {
   return [...text.matchAll(/^(\d+:\d+) (.*)$/gm)].flatMap(([, device = '', rest = '']) => {
     const values = new Map(rest.split(' ').map((pair) => pair.split('=') as [string, string]));
@@ -175,7 +178,7 @@ function v2Io(text: string): readonly DeviceIo[] {
   });
 }
 
-/** Lines like `254:0 Read 4096`. */
+/** Parses lines such as `254:0 Read 4096`. */
 function v1Io(read: ReadControl): readonly DeviceIo[] {
   const lines = (file: string): readonly (readonly [string, number])[] =>
     [...(read('blkio', `blkio.throttle.${file}_recursive`) ?? '').matchAll(/^(\d+:\d+ \w+) (\d+)$/gm)].map(

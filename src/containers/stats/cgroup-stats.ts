@@ -15,21 +15,21 @@ import {
   usageOf,
 } from '../cm/usage.ts';
 
-/** CPU as `/stats/summary` shows it. */
+/** CPU usage in `/stats/summary`. */
 export interface CpuStats {
   /** RFC 3339 */
   readonly time: string;
-  /** Absent until there are two readings to compare. */
+  /** Absent before the second reading. */
   readonly usageNanoCores?: number;
   readonly usageCoreNanoSeconds: number;
   readonly psi?: Pressure;
 }
 
-/** Memory as `/stats/summary` shows it, in bytes. */
+/** Memory usage in `/stats/summary`, bytes. */
 export interface MemoryStats {
   /** RFC 3339 */
   readonly time: string;
-  /** Until the limit; absent without one. */
+  /** Memory left below the limit; absent without a limit. */
   readonly availableBytes?: number;
   readonly usageBytes: number;
   readonly workingSetBytes: number;
@@ -39,7 +39,7 @@ export interface MemoryStats {
   readonly psi?: Pressure;
 }
 
-/** One cgroup as `/stats/summary` shows it; absent members could not be read. */
+/** Usage of one cgroup in `/stats/summary`; absent members could not be read. */
 export interface UsageStats {
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
@@ -55,11 +55,11 @@ export interface PodUsage extends UsageStats {
   readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly containers: readonly ContainerUsage[];
   readonly process_stats?: { readonly process_count: number };
-  /** A process of its sandbox: the pod's network is that one's. */
+  /** A process of the pod's sandbox; its network namespace is the pod's. */
   readonly sandboxPid?: number;
 }
 
-/** CPU and memory of node and pods, in the form of the Summary API; file systems and networks are for others to add. */
+/** CPU and memory of node and pods, in the form of the Summary API, without file systems and networks. */
 export interface CgroupSummary {
   readonly node: UsageStats & { readonly systemContainers: readonly ContainerUsage[] };
   readonly pods: readonly PodUsage[];
@@ -68,7 +68,7 @@ export interface CgroupSummary {
 /** A pod to measure. */
 export interface StatsTarget {
   readonly pod: Pod;
-  /** Running containers by name: the runtime's own ids, without its type; none: neither they nor the sandbox are looked at. */
+  /** Running containers by name with the runtime's own ids; empty: containers and sandbox are not measured. */
   readonly containerIds: ReadonlyMap<string, string>;
 }
 
@@ -78,13 +78,13 @@ export interface CgroupStatsDeps {
   /** The cgroup of all pods. */
   readonly kubepods: CgroupName;
   readonly clock: Pick<Clock, 'now'>;
-  /** The node's own cgroups, and a tree that takes their names as they stand; absent: there are none. */
+  /** The node's own cgroups, and a tree with literal names; absent: none. */
   readonly system?: { readonly tree: CgroupTree; readonly cgroups: readonly SystemCgroup[] };
-  /** The text of `/proc/meminfo`; absent or unreadable: the node's memory is read from the root cgroup alone. */
+  /** Returns the text of `/proc/meminfo`; absent or unreadable: the node's memory is read from the root cgroup only. */
   readonly meminfo?: () => string | undefined;
 }
 
-/** Measures pods and containers by their cgroups, as kubelet has cAdvisor do it. */
+/** CgroupStats measures pods and containers by their cgroups, as the kubelet does with cAdvisor. */
 export class CgroupStats {
   readonly #deps: CgroupStatsDeps;
   readonly #rates = new CpuRates();
@@ -93,7 +93,7 @@ export class CgroupStats {
     this.#deps = deps;
   }
 
-  /** Reads everything now; counters of pods that are not asked for are forgotten. */
+  /** Reads all targets; counters of pods that are not among them are dropped. */
   collect(targets: readonly StatsTarget[]): CgroupSummary {
     const pass = new Pass(this.#deps, this.#rates);
     const { system } = this.#deps;
@@ -112,9 +112,9 @@ export class CgroupStats {
   }
 }
 
-/** One round of readings, all at one time. */
+/** One round of readings with the same time stamp. */
 class Pass {
-  /** Whose rates were asked for. */
+  /** Keys whose rates were computed in this round. */
   readonly measured = new Set<string>();
   readonly #deps: CgroupStatsDeps;
   readonly #rates: CpuRates;
@@ -206,10 +206,10 @@ function shownMemory({ limitBytes, ...memory }: MemoryUsage): Omit<MemoryStats, 
   return { availableBytes: Math.max(0, limitBytes - memory.workingSetBytes), ...memory };
 }
 
-/** The runtime's own id in a container's id. */
+/** Returns the runtime's own id of a container ID. */
 export const bareId = (id: string): string => id.replace(/^[^:]*:\/\//, '');
 
-/** Runtimes name a container's cgroup by its id, some with a word before it, systemd's with `.scope` behind it. */
+/** True when a cgroup name belongs to a container: runtimes use its id, some with a prefix, and systemd with the suffix `.scope`. */
 export const isOfContainer = (folder: string, id: string): boolean => {
   const bare = folder.replace(/\.scope$/, '');
   return bare === id || bare.endsWith(`-${id}`);

@@ -1,7 +1,7 @@
 import type { CgroupFamily, CgroupSeries } from './cgroup-metrics.ts';
 import type { FsUsage } from './usage.ts';
 
-/** Where `/proc/diskstats` has each number, counted from the name of the device, and how many of them are one unit. */
+/** Column of each number in `/proc/diskstats`, relative to the device name, and the size of its unit. */
 const counters = {
   container_fs_reads_total: [1, 1],
   container_fs_reads_merged_total: [2, 1],
@@ -17,9 +17,9 @@ const counters = {
 } as const satisfies Readonly<Partial<Record<CgroupFamily, readonly [number, number]>>>;
 
 /**
- * The file system that a folder is on, and the disk under it: one without a disk has counted nothing.
+ * Returns the file system of a directory and the counters of its disk; 0 for a file system without a disk.
  *
- * @param read a file of the kernel
+ * @param read returns the text of a kernel file
  */
 export function diskOf(
   root: string,
@@ -47,7 +47,7 @@ export function diskOf(
   ];
 }
 
-/** The mount that a folder lies in: the deepest, and of those in one place the last. */
+/** Returns the mount that contains a directory: the deepest, and of several at one mount point the last. */
 function mountOf(
   folder: string,
   mountinfo: string,

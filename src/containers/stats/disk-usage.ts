@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { byteNames, bytePath, onDisk, textOfPath } from '../../base/files/byte-path.ts';
 import { mountPointsSoon } from '../volumes/mounter.ts';
 
-/** What a folder or file takes on its disk. */
+/** Disk space and inodes that a directory or file uses. */
 export interface DiskUsage {
   readonly bytes: number;
   readonly inodes: number;
 }
 
-/** Measures a path on disk; `undefined`: there is nothing. */
+/** Measures a path on disk; `undefined` when it does not exist. */
 export type MeasureDisk = (path: string, signal?: AbortSignal) => Promise<DiskUsage | undefined>;
 
 /**
- * Adds up a folder with all below it: blocks in use, so that holes cost nothing; a file with several names counts once; other file
- * systems mounted below are left out, even without a look: they may answer no more. No link is followed.
+ * Adds up a directory and its descendants: allocated blocks, so that holes count nothing; a file with several links counts once. Other file
+ * systems mounted below are skipped without access, as they may hang. Links are not followed.
  *
  * Follows kubelet `fs.DiskUsage` (pkg/volume/util/fs).
  */
@@ -47,7 +47,7 @@ class Walk {
     return { bytes: this.#bytes, inodes: this.#inodes };
   }
 
-  /** @param path by its bytes */
+  /** @param path as a string of bytes (latin1) */
   async add(path: string, stats: Stats): Promise<void> {
     if (stats.dev !== this.#device || this.#isCounted(stats)) return;
     this.#bytes += stats.blocks * blockBytes;
@@ -69,10 +69,10 @@ class Walk {
   }
 }
 
-/** The unit of `st_blocks`, whatever the file system's own blocks are. */
+/** Unit of `st_blocks`, independent of the file system's block size. */
 const blockBytes = 512;
 
-/** What was deleted since it was listed counts nothing. */
+/** Ignores entries that were deleted since they were listed. */
 const unlessGone = (reason: unknown): undefined => {
   if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
   throw reason;

@@ -1,6 +1,6 @@
 import type { InterfaceUsage } from './usage.ts';
 
-/** Packets beside what {@link InterfaceUsage} tells. */
+/** Packet counters in addition to {@link InterfaceUsage}. */
 export interface InterfaceCounters extends InterfaceUsage {
   readonly rxPackets: number;
   readonly rxDropped: number;
@@ -8,10 +8,10 @@ export interface InterfaceCounters extends InterfaceUsage {
   readonly txDropped: number;
 }
 
-/** Ends of other network namespaces are told of there (cAdvisor's `ignoredDevicePrefixes`). */
+/** Interfaces to skip: loopback and ends of other network namespaces (cAdvisor's `ignoredDevicePrefixes`). */
 const ignored = /^(lo|veth|docker|nerdctl)/;
 
-/** Where `/proc/net/dev` has each number of an interface. */
+/** Column of each number of an interface in `/proc/net/dev`. */
 const columns = [
   ['rxBytes', 0],
   ['rxPackets', 1],
@@ -23,7 +23,7 @@ const columns = [
   ['txDropped', 11],
 ] as const;
 
-/** The interfaces that `/proc/net/dev` tells of, but those that lead to other network namespaces. */
+/** Returns the interfaces in `/proc/net/dev`, without loopback and ends of other network namespaces. */
 export const interfacesOf = (text: string): readonly InterfaceCounters[] =>
   text.split('\n').flatMap((line) => {
     const [, name = '', rest = ''] = /^\s*([^:\s]+):\s*(.*)$/.exec(line) ?? [];
@@ -33,7 +33,7 @@ export const interfacesOf = (text: string): readonly InterfaceCounters[] =>
     return [{ name, ...(Object.fromEntries(counters) as Omit<InterfaceCounters, 'name'>) }];
   });
 
-/** The same without what `/stats/summary` does not tell. */
+/** Returns the interfaces with the members of `/stats/summary` only. */
 export const interfaceUsage = (text: string): readonly InterfaceUsage[] =>
   interfacesOf(text).map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
     name,

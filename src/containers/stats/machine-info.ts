@@ -12,13 +12,13 @@ import {
 import { join } from 'node:path';
 import { formatQuantity, quantityOf } from '../../kube/resources/quantity.ts';
 
-/** Huge pages of one size that the kernel has reserved. */
+/** Huge pages of one size that the kernel has allocated. */
 interface HugePages {
   readonly pageSizeKib: number;
   readonly count: number;
 }
 
-/** What was found out about this machine. */
+/** Measured properties of this machine. */
 export interface MeasuredMachine {
   readonly machine: {
     readonly numCores: number;
@@ -35,15 +35,15 @@ export interface MeasuredMachine {
     readonly kernelVersion: string;
     readonly osImage: string;
     readonly operatingSystem: string;
-    /** Go's name: `amd64`, `arm64`. */
+    /** Architecture by Go's name: `amd64`, `arm64`. */
     readonly architecture: string;
   };
   readonly hostname: string;
-  /** `ephemeral-storage` of the file system that holds `root`. */
+  /** `ephemeral-storage` of the file system that contains `root`. */
   readonly storage: Readonly<Record<string, string>>;
-  /** Processes and threads that there can be; absent: the kernel does not say. */
+  /** Maximum number of processes and threads; absent: unknown. */
   readonly mostProcesses?: number;
-  /** Addresses of its interfaces that others can reach, IPv4 first. */
+  /** Non-loopback addresses of its interfaces, IPv4 first. */
   readonly addresses: readonly string[];
 }
 
@@ -54,7 +54,7 @@ const goArch: Readonly<Record<string, string>> = tableOf({
   arm: 'arm',
 });
 
-/** Measures this machine; what it does not tell is left empty. @param root directory whose file system holds the pods' data */
+/** Measures this machine; unavailable values are left empty. @param root directory whose file system holds the pods' data */
 export async function measureMachine(root: string): Promise<MeasuredMachine> {
   const [machineId, systemUuid, bootId, osRelease, memory] = await Promise.all([
     text('/etc/machine-id'),
@@ -91,7 +91,7 @@ export async function measureMachine(root: string): Promise<MeasuredMachine> {
   };
 }
 
-/** The kernel has two bounds, and the lower one counts (kubelet `pidlimit.Stats`). */
+/** Returns the lower of the kernel's two process limits (kubelet `pidlimit.Stats`). */
 export async function mostProcesses(): Promise<number | undefined> {
   const names = ['pid_max', 'threads-max'];
   const texts = await Promise.all(names.map((name) => text(`/proc/sys/kernel/${name}`)));
@@ -108,7 +108,7 @@ function reachable(): readonly string[] {
   ].map(({ address }) => address);
 }
 
-/** The huge pages of each size that the kernel offers, largest first; none of them may be set aside. @param folder the kernel's */
+/** Returns the huge pages of each size of the kernel, largest first; the number may be 0. @param folder the kernel's directory */
 export async function hugePagesIn(folder: string): Promise<readonly HugePages[]> {
   const names = await readdir(folder).catch(() => []);
   const sizes = names.flatMap((name) => {

@@ -11,7 +11,7 @@ const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() 
 const kibOf = (meminfo: string, name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(meminfo)?.[1] ?? 0) * 1024;
 
-/** Measures what this machine uses. @param root whose file system counts as the node's */
+/** Measures the usage of this machine. @param root directory whose file system counts as the node's */
 export async function machineUsage(root: string, clock: Clock): Promise<NodeUsage> {
   const [machine, stat, meminfo, net, load, most, fs] = await Promise.all([
     machineIds(),
@@ -55,7 +55,7 @@ async function machineIds(): Promise<MachineIds> {
   };
 }
 
-/** Ticks of all processors but idle and waiting ones. */
+/** Returns CPU ticks of all CPUs except idle and iowait. */
 function busyTicks(stat: string): number {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0, steal = 0] = (
     /^cpu +(.*)$/m.exec(stat)?.[1] ?? ''
@@ -65,7 +65,7 @@ function busyTicks(stat: string): number {
   return user + nice + system + irq + softIrq + steal;
 }
 
-/** The file system that a path is on; nothing when that cannot be told. */
+/** Returns the usage of a path's file system; `undefined` when it cannot be read. */
 export async function fsUsage(root: string): Promise<FsUsage | undefined> {
   const fs = await statfs(root).catch(() => undefined);
   if (!fs) return undefined;
@@ -85,11 +85,11 @@ interface Reading {
   readonly rate?: number;
 }
 
-/** Works out how many cores are in use from two readings of a counter, at least a second apart. */
+/** CpuRates computes the cores in use from two readings of a counter, at least one second apart. */
 export class CpuRates {
   readonly #readings = new Map<string, Reading>();
 
-  /** @returns nano-cores; nothing at the first reading */
+  /** @returns nanocores; `undefined` for the first reading */
   rate(key: string, nanos: number, at: number): number | undefined {
     const last = this.#readings.get(key);
     if (!last || nanos < last.nanos) {
@@ -102,7 +102,7 @@ export class CpuRates {
     return rate;
   }
 
-  /** Pods with rates where the provider tells none; readings of containers that are gone are dropped. */
+  /** Adds rates to pods for which the provider reports none, and drops counters of containers that no longer exist. */
   fill(pods: readonly PodUsage[]): readonly PodUsage[] {
     const seen = new Set(['node']);
     const filled = pods.map((pod) => ({
@@ -113,7 +113,7 @@ export class CpuRates {
     return filled;
   }
 
-  /** Drops the readings of what is no longer measured. */
+  /** Drops all other counters. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#readings.keys()) if (!keys.has(key)) this.#readings.delete(key);
   }

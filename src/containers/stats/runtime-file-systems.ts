@@ -3,30 +3,30 @@ import { AgentError } from '../../base/errors.ts';
 import type { ImageService } from '../../provider/container-runtime.ts';
 import type { FilesystemUsage } from '../../provider/cri-messages.ts';
 
-/** A file system that a runtime keeps things on. Bytes. */
+/** A file system that a runtime stores data on. Bytes. */
 export interface RuntimeFileSystem {
   readonly mountpoint: string;
-  /** Tells file systems apart, as `st_dev`. */
+  /** Identifies the file system, as `st_dev` does. */
   readonly device: number;
   readonly capacityBytes: number;
   readonly availableBytes: number;
   readonly inodes: number;
   readonly inodesFree: number;
-  /** Of the runtime's things alone. */
+  /** Space used by the runtime's data only. */
   readonly usedBytes?: number;
   readonly inodesUsed?: number;
 }
 
-/** Where images and the containers' writable layers lie; often the same. */
+/** File systems of images and of containers' writable layers; often the same. */
 export interface RuntimeFileSystems {
   readonly images: RuntimeFileSystem;
   readonly containers: RuntimeFileSystem;
 }
 
 /**
- * Asks the runtime where it keeps images and containers, and the kernel how full that is (kubelet `ImageFsStats`).
+ * Returns the file systems of images and containers, with their usage from the kernel (kubelet `ImageFsStats`).
  *
- * @throws {AgentError} `unavailable` when the runtime does not tell yet, or tells of a place that is not on this machine
+ * @throws {AgentError} `unavailable` when the runtime does not report them yet, or reports a path that is not on this machine
  */
 export async function runtimeFileSystems(
   service: Pick<ImageService, 'imageFsInfo'>,

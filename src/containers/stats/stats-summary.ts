@@ -10,17 +10,17 @@ import {
   type UsageDetails,
 } from './usage.ts';
 
-/** A JSON object without the members that are not known. */
+/** A JSON object; unknown members are absent. */
 type Members = Readonly<Record<string, unknown>>;
 
 const whole = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : Math.floor(value);
 
 /**
- * `/stats/summary` (`stats/v1alpha1`).
+ * Returns the `/stats/summary` response (`stats/v1alpha1`).
  *
- * @param onlyCpuAndMemory leaves out file systems, network and the like
- * @param measured what else was measured; absent: what is not in `usage` is not told
+ * @param onlyCpuAndMemory leave out file systems, network and so on
+ * @param measured further measurements; absent: only `usage` is reported
  */
 export function statsSummary(
   nodeName: string,
@@ -34,18 +34,18 @@ export function statsSummary(
   return {
     node: merged(nodeDetails(details, node, onlyCpuAndMemory), own),
     pods: pods.map((pod) => {
-      const told = podStats(pod, node, onlyCpuAndMemory);
+      const stats = podStats(pod, node, onlyCpuAndMemory);
       const more = ofPods.get(pod.uid);
-      return more ? withDetails(told, more, node, onlyCpuAndMemory) : told;
+      return more ? withDetails(stats, more, node, onlyCpuAndMemory) : stats;
     }),
   };
 }
 
-/** Times as the Summary API writes them. */
+/** Rounds times to seconds, as in the Summary API. */
 const toTheSecond = (details: UsageDetails): UsageDetails =>
   JSON.parse(JSON.stringify(details).replace(/("time":"[^".]*)\.\d+Z"/g, '$1Z"')) as UsageDetails;
 
-/** Members that a summary of CPU and memory alone leaves out. */
+/** Members that are left out with `only_cpu_and_memory`. */
 const leftOut = new Set([
   'volume',
   'ephemeral-storage',
@@ -84,17 +84,17 @@ function nodeDetails(
   };
 }
 
-/** What a pod's cgroup says counts more than the sum of its containers. */
-function withDetails(told: Members, more: Members, node: NodeUsage, onlyCpuAndMemory: boolean): Members {
+/** Merges the measurements of a pod's cgroup; they override the sum of its containers. */
+function withDetails(stats: Members, more: Members, node: NodeUsage, onlyCpuAndMemory: boolean): Members {
   const { containers, podRef: _, ...own } = more;
   const byName = new Map(((containers ?? []) as readonly Members[]).map((one) => [one['name'], one]));
   const at = rfc3339(node.at);
   const onNode = (part: unknown): unknown => (part && node.fs ? merged(fsStats(at, node.fs), part) : part);
   const storage = own['ephemeral-storage'];
   return {
-    ...merged(told, only(own, onlyCpuAndMemory)),
+    ...merged(stats, only(own, onlyCpuAndMemory)),
     ...(!onlyCpuAndMemory && storage ? { 'ephemeral-storage': onNode(storage) } : {}),
-    containers: (told['containers'] as readonly Members[]).map((one) => {
+    containers: (stats['containers'] as readonly Members[]).map((one) => {
       const { logs, ...used } = byName.get(one['name']) ?? {};
       const all = merged(one, only(used, onlyCpuAndMemory));
       return logs && !onlyCpuAndMemory ? { ...all, logs: onNode(logs) } : all;
@@ -102,7 +102,7 @@ function withDetails(told: Members, more: Members, node: NodeUsage, onlyCpuAndMe
   };
 }
 
-/** The members of both, objects likewise; of what both say the second counts. */
+/** Merges two objects recursively; the second takes precedence. */
 function merged(first: Members, second: unknown): Members {
   const out: Record<string, unknown> = { ...first };
   for (const [name, value] of Object.entries(second as Members)) {
@@ -144,7 +144,7 @@ function nodeStats(node: NodeUsage, onlyCpuAndMemory: boolean): Members {
   };
 }
 
-/** The one that counts is `eth0`, whatever else there is (kubelet `cadvisorInfoToNetworkStats`). */
+/** Returns network statistics; the default interface is `eth0`, if present (kubelet `cadvisorInfoToNetworkStats`). */
 export const networkStats = (time: string, interfaces: readonly InterfaceUsage[]): Members => ({
   time,
   ...(interfaces.find(({ name }) => name === 'eth0') ?? { name: '' }),

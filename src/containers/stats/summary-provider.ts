@@ -24,26 +24,26 @@ import type { VolumeUsage, VolumeUse } from './volume-usage.ts';
 export interface NodeSummaryDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
-  /** What the whole machine uses; its file system is the one that {@link rootDir} is on. */
+  /** Returns the usage of the whole machine; its file system is that of {@link rootDir}. */
   readonly machine: () => Promise<NodeUsage>;
-  /** What running containers use, by pod. */
+  /** Returns the usage of running containers, by pod. */
   readonly listUsage: (signal?: AbortSignal) => Promise<readonly PodUsage[]>;
   readonly podByUid: (uid: string) => Pod | undefined;
   readonly volumes: VolumeUsage;
   readonly measure: MeasureDisk;
   readonly rootDir: string;
-  /** Measures memory of node and pods; absent: the machine's and the sum of the containers' is taken. */
+  /** Measures memory of node and pods; absent: the machine's usage and the sum of the containers' are used. */
   readonly cgroups?: Pick<CgroupStats, 'collect'>;
-  /** The network interfaces that a process sees; absent: networks of pods are not told. */
+  /** Returns the network interfaces that a process sees; absent: pod networks are not reported. */
   readonly interfaces?: (pid: number) => readonly InterfaceUsage[];
-  /** Absent: images lie with the node's own files. */
+  /** File systems of the runtime; absent: images are on the node's file system. */
   readonly fileSystems?: (signal?: AbortSignal) => Promise<RuntimeFileSystems>;
-  /** Absent: logs count nothing. */
+  /** Directory of pod logs; absent: logs are not counted. */
   readonly podLogsDir?: string;
 }
 
 /**
- * What node and pods use, as eviction asks it. Pods whose containers do not run are left out: nothing of them is measured.
+ * NodeSummary measures the usage of node and pods for eviction. Pods without running containers are left out.
  *
  * Follows kubelet `criStatsProvider` and its `ListPodStatsAndUpdateCPUNanoCoreUsage`.
  */
@@ -54,14 +54,14 @@ export class NodeSummary {
     this.#deps = deps;
   }
 
-  /** Measures everything anew but volumes. */
+  /** Measures everything except volumes, which are measured in the background. */
   async get(signal?: AbortSignal): Promise<StatsSummary> {
     const { machine, listUsage } = this.#deps;
     const [node, usage] = await Promise.all([machine(), listUsage(signal)]);
     return this.#summary(node, usage, false, signal);
   }
 
-  /** The same of what is measured already, with each container's cgroup and each pod's network: eviction does without. */
+  /** Like {@link get} from existing measurements, with each container's cgroup and each pod's network, which eviction does not need. */
   of(node: NodeUsage, usage: readonly PodUsage[], signal?: AbortSignal): Promise<StatsSummary> {
     return this.#summary(node, usage, true, signal);
   }
@@ -74,13 +74,13 @@ export class NodeSummary {
   ): Promise<StatsSummary> {
     const { fileSystems, podByUid, volumes } = this.#deps;
     const runtime = await fileSystems?.(signal);
-    const known = usage.flatMap((one) => {
+    const knownPods = usage.flatMap((one) => {
       const pod = podByUid(one.uid);
       return pod ? [{ pod, usage: one }] : [];
     });
-    const found = known.map(({ pod }) => pod);
+    const found = knownPods.map(({ pod }) => pod);
     const measured = this.#deps.cgroups?.collect(
-      known.map(({ pod, usage: { containers } }) => ({
+      knownPods.map(({ pod, usage: { containers } }) => ({
         pod,
         containerIds: new Map(inside ? containers.map(({ name, id }) => [name, bareId(id)]) : []),
       })),
@@ -89,14 +89,14 @@ export class NodeSummary {
     return {
       node: nodeStats(node, runtime, measured?.node),
       pods: await Promise.all(
-        known.map((one, index) =>
+        knownPods.map((one, index) =>
           this.#podStats(one, inVolumes.get(one.usage.uid) ?? [], measured?.pods[index], signal),
         ),
       ),
     };
   }
 
-  /** What pods' volumes held when they were last measured. */
+  /** Returns the last measured usage of pods' volumes. */
   get volumes(): readonly VolumeUse[] {
     return this.#deps.volumes.latest;
   }
@@ -175,7 +175,7 @@ export class NodeSummary {
     };
   }
 
-  /** What a path takes on disk; `undefined`: it could not be measured, and counts nothing. */
+  /** Measures the disk usage of a path; `undefined` when it cannot be measured. */
   async #used(path: string, time: string, signal: AbortSignal | undefined): Promise<FsStats | undefined> {
     try {
       const used = await this.#deps.measure(path, signal);
@@ -189,7 +189,7 @@ export class NodeSummary {
 
 type MeasuredPod = CgroupSummary['pods'][number];
 
-/** What the pod's cgroup says, or the sum of its containers' memory. */
+/** Returns the usage of the pod's cgroup, or the sum of its containers' memory. */
 function podUse(
   usage: PodUsage,
   measured: MeasuredPod | undefined,
@@ -198,8 +198,8 @@ function podUse(
   const { workingSetBytes } = sumOf(usage);
   if (!measured?.memory && workingSetBytes !== undefined) return { memory: { time, workingSetBytes } };
   const { cpu, memory, swap, io, process_stats } = measured ?? {};
-  const told = { cpu, memory, swap, io, process_stats };
-  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+  const measured = { cpu, memory, swap, io, process_stats };
+  return Object.fromEntries(Object.entries(measured).filter(([, value]) => value !== undefined));
 }
 
 interface Known {
@@ -207,7 +207,7 @@ interface Known {
   readonly usage: PodUsage;
 }
 
-/** Logs count where the writable layer is known (kubelet `addContainerUsage`). */
+/** Returns the disk usage of a container; logs count only where the writable layer is known (kubelet `addContainerUsage`). */
 const diskPartsOf = ({ rootfs, logs }: ContainerStats): readonly FsStats[] =>
   rootfs ? [rootfs, ...(logs ? [logs] : [])] : [];
 
@@ -235,7 +235,7 @@ function nodeStats(
   };
 }
 
-/** The processor's time is told by the machine itself. */
+/** Returns the node statistics from cgroups; the CPU time comes from the machine. */
 const cgroupStats = ({ cpu, memory, io, systemContainers }: CgroupSummary['node']): Partial<NodeStats> => ({
   ...(memory && { memory }),
   ...(cpu?.psi && { cpu: { psi: cpu.psi } }),
@@ -248,5 +248,5 @@ const fsStats = (time: string, { mountpoint: _, device: __, ...amounts }: Runtim
   ...amounts,
 });
 
-/** RFC 3339 with milliseconds: a summary that was taken later must be told from one before. */
+/** Formats RFC 3339 with milliseconds, so that later summaries are distinguishable. */
 const timeOf = (ms: number): string => new Date(ms).toISOString();

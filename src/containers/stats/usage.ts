@@ -1,7 +1,7 @@
 import type { ContainerUsage, PodUsage } from '../../provider/usage.ts';
 import type { CgroupReading } from './cgroup-metrics.ts';
 
-/** What the whole node uses. Bytes, nano-seconds; instants in ms since the epoch. */
+/** Usage of the whole node. Bytes, nanoseconds; times in ms since the epoch. */
 export interface NodeUsage {
   readonly at: number;
   readonly bootedAt: number;
@@ -21,7 +21,7 @@ export interface NodeUsage {
   readonly mostProcesses?: number;
 }
 
-/** What tells this machine from others. */
+/** Identifiers of this machine. */
 export interface MachineIds {
   readonly bootId: string;
   readonly machineId: string;
@@ -44,29 +44,29 @@ export interface InterfaceUsage {
   readonly txErrors: number;
 }
 
-/** A container's use, and what of its status goes with it. */
+/** A container's usage with members of its status. */
 export interface ServedContainerUsage extends ContainerUsage {
   readonly image?: string;
 }
 
-/** A pod's use, and what of its status goes with it. */
+/** A pod's usage with members of its status. */
 export interface ServedPodUsage extends PodUsage {
   readonly containers: readonly ServedContainerUsage[];
   /** ms since the epoch */
   readonly startedAt?: number;
 }
 
-/** What node and pods use at one time. */
+/** Usage of node and pods at one time. */
 export interface Usage {
   readonly node: NodeUsage;
   readonly pods: readonly ServedPodUsage[];
-  /** What else was measured; for `/stats/summary` alone. */
+  /** Further measurements; only for `/stats/summary`. */
   readonly details?: () => Promise<UsageDetails>;
-  /** What cgroups tell; for `/metrics/cadvisor` alone. */
+  /** Measurements of cgroups; only for `/metrics/cadvisor`. */
   readonly cgroups?: () => Promise<readonly CgroupReading[]>;
 }
 
-/** Parts of `/stats/summary` as they stand there: cgroups, volumes, local storage, the runtime's file systems. */
+/** Parts of `/stats/summary` in its own format: cgroups, volumes, local storage, the runtime's file systems. */
 export interface UsageDetails {
   readonly node: object;
   readonly pods?:
@@ -82,7 +82,7 @@ type Sum = Pick<
   'cpuNanos' | 'cpuNanoCores' | 'workingSetBytes' | 'memoryBytes' | 'rssBytes' | 'swapBytes'
 >;
 
-/** The sum of what a pod's containers use; a member that no container knows is not known. */
+/** Returns the sum of the usage of a pod's containers; a member that no container reports is absent. */
 export function sumOf({ containers }: PodUsage): Sum {
   const sum = (key: keyof Sum): number | undefined => {
     const values = containers.flatMap((one) => one[key] ?? []);

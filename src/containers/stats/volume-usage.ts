@@ -10,16 +10,16 @@ import type { FsUsage } from './usage.ts';
 import type { MeasureDisk } from './disk-usage.ts';
 import { fsUsage } from './machine-usage.ts';
 
-/** What one volume of a pod holds. */
+/** Usage of one volume of a pod. */
 export interface VolumeUse {
   readonly name: string;
   readonly usedBytes: number;
   readonly inodesUsed: number;
-  /** It goes with the pod and lies on the node's disk: it counts as the pod's ephemeral storage. */
+  /** True when the volume lives as long as the pod on the node's disk; it counts as the pod's ephemeral storage. */
   readonly ephemeral: boolean;
-  /** The file system that it lies on; absent: not known. */
+  /** The file system of the volume; absent: unknown. */
   readonly fs?: Pick<FsUsage, 'capacityBytes' | 'availableBytes' | 'inodes' | 'inodesFree'>;
-  /** The claim that it is of. */
+  /** The persistent volume claim of the volume. */
   readonly claim?: { readonly name: string; readonly namespace: string };
 }
 
@@ -31,28 +31,29 @@ export interface VolumeUsageDeps {
   readonly logger: Logger;
   readonly rootDir: string;
   readonly measure: MeasureDisk;
-  /** How full the file system of a path is; default: what the kernel says. */
+  /** Measures the file system of a path; default: `statfs`. */
   readonly statFs?: typeof fsUsage;
-  /** Absent: no volume is one. */
+  /** Absent: no volume is a file system of its own. */
   readonly own?: OwnFileSystems;
 }
 
 interface Entry {
   readonly volumes: readonly VolumeUse[];
-  /** ms since the epoch; absent: now. */
+  /** Steady time in ms; absent: being measured. */
   readonly measuredAt?: number;
 }
 
 /**
- * What pods' volumes hold. Walking them may take long, so they are measured behind the caller's back, each pod's at most once in a
- * period, and the last known amounts are told.
+ * VolumeUsage measures the usage of pods' volumes. As this may take long, it runs in the background, at most once per period and pod, and
+ * the
+ * last measurements are returned.
  *
  * Follows kubelet `fsResourceAnalyzer` and `volumeStatCalculator`.
  */
 export class VolumeUsage {
   readonly #deps: VolumeUsageDeps;
   readonly #periodMs: number;
-  readonly #known = new Map<string, Entry>();
+  readonly #entries = new Map<string, Entry>();
 
   /** @param periodMs kubelet `volumeStatsAggPeriod`; 0 or less: nothing is measured */
   constructor(deps: VolumeUsageDeps, periodMs: number) {
@@ -60,37 +61,40 @@ export class VolumeUsage {
     this.#periodMs = periodMs;
   }
 
-  /** What was last measured of the pods; those that are due are measured anew, for the next time. */
+  /** Returns the last measurements of the pods and starts measuring those that are due. */
   of(pods: readonly Pod[], signal?: AbortSignal): ReadonlyMap<string, readonly VolumeUse[]> {
-    const wanted = new Set(pods.map(uidOf));
-    for (const uid of this.#known.keys()) if (!wanted.has(uid)) this.#known.delete(uid);
+    const uids = new Set(pods.map(uidOf));
+    for (const uid of this.#entries.keys()) if (!uids.has(uid)) this.#entries.delete(uid);
     if (this.#periodMs > 0)
       for (const pod of pods) if (this.#isDue(uidOf(pod))) void this.#measure(pod, signal);
-    return new Map([...this.#known].map(([uid, { volumes }]) => [uid, volumes]));
+    return new Map([...this.#entries].map(([uid, { volumes }]) => [uid, volumes]));
   }
 
-  /** What was last measured, of all pods. */
+  /** Returns the last measurements of all pods. */
   get latest(): readonly VolumeUse[] {
-    return [...this.#known.values()].flatMap(({ volumes }) => volumes);
+    return [...this.#entries.values()].flatMap(({ volumes }) => volumes);
   }
 
   #isDue(uid: string): boolean {
-    const known = this.#known.get(uid);
-    if (!known) return true;
-    return known.measuredAt !== undefined && steadyNow(this.#deps.clock) - known.measuredAt >= this.#periodMs;
+    const entry = this.#entries.get(uid);
+    if (!entry) return true;
+    return entry.measuredAt !== undefined && steadyNow(this.#deps.clock) - entry.measuredAt >= this.#periodMs;
   }
 
   async #measure(pod: Pod, signal: AbortSignal | undefined): Promise<void> {
     const { clock } = this.#deps;
     const uid = uidOf(pod);
-    const running: Entry = { volumes: this.#known.get(uid)?.volumes ?? [] };
-    this.#known.set(uid, running);
+    const running: Entry = { volumes: this.#entries.get(uid)?.volumes ?? [] };
+    this.#entries.set(uid, running);
     const found = await Promise.all((pod.spec?.volumes ?? []).map((one) => this.#volume(pod, one, signal)));
-    if (this.#known.get(uid) !== running) return; // the pod is gone
-    this.#known.set(uid, { volumes: found.filter((one) => one !== undefined), measuredAt: steadyNow(clock) });
+    if (this.#entries.get(uid) !== running) return; // the pod is gone
+    this.#entries.set(uid, {
+      volumes: found.filter((one) => one !== undefined),
+      measuredAt: steadyNow(clock),
+    });
   }
 
-  /** `undefined`: nothing there to measure. */
+  /** Measures a volume; `undefined` when there is nothing to measure. */
   async #volume(pod: Pod, volume: Volume, signal: AbortSignal | undefined): Promise<VolumeUse | undefined> {
     const { rootDir, own, logger } = this.#deps;
     const uid = uidOf(pod);
@@ -110,7 +114,7 @@ export class VolumeUsage {
     }
   }
 
-  /** One that is a part of the node's file system: what lies in it is counted. */
+  /** Measures a volume that is part of the node's file system by adding up its files. */
   async #folder(
     volume: Volume,
     folder: string,
@@ -129,10 +133,10 @@ export class VolumeUsage {
     };
   }
 
-  /** Follows kubelet `metricsStatFS`. @throws when it does not answer */
+  /** Measures a volume that is a file system of its own. Follows kubelet `metricsStatFS`. @throws when it does not respond */
   async #fileSystem(pod: Pod, volume: Volume, path: string): Promise<VolumeUse | undefined> {
     const { own, statFs = fsUsage } = this.#deps;
-    await own?.answers(path); // else a file server that is gone would keep a thread for good
+    await own?.answers(path); // statfs on an unreachable file server would block a thread forever
     const found = await statFs(path);
     if (!found) return undefined;
     const { usedBytes, ...fs } = found;
@@ -150,6 +154,6 @@ export class VolumeUsage {
 
 const kinds = Object.keys(volumePlugins) as readonly (keyof typeof volumePlugins)[];
 
-/** Follows kubelet `IsLocalEphemeralVolume`. */
+/** True when a volume counts as ephemeral storage. Follows kubelet `IsLocalEphemeralVolume`. */
 const isEphemeral = ({ emptyDir, configMap }: Volume): boolean =>
   (emptyDir !== undefined && (emptyDir.medium ?? '') === '') || configMap !== undefined;

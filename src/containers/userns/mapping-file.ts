@@ -7,16 +7,16 @@ interface Mapping {
   readonly length: number;
 }
 
-/** The text of the file `userns` in a pod's folder, as the kubelet writes it. */
+/** Returns the content of the file `userns` in a pod's directory, as the kubelet writes it. */
 export function mappingText({ first, length }: IdRange): string {
   const mapping: Mapping = { hostId: first, containerId: 0, length };
   return JSON.stringify({ uidMappings: [mapping], gidMappings: [mapping] });
 }
 
 /**
- * Reads {@link mappingText}.
+ * Parses the format of {@link mappingText}.
  *
- * @throws {AgentError} `failed_precondition` for anything that neither this agent nor a kubelet writes
+ * @throws {AgentError} `failed_precondition` for content that neither the agent nor a kubelet writes
  */
 export function parseMapping(text: string): IdRange {
   const { uids, gids } = mappingsOf(text);
@@ -50,7 +50,7 @@ function mappingsOf(text: string): { readonly uids: readonly Mapping[]; readonly
 
 function listOf(value: unknown): readonly Mapping[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new TypeError('mappings are no list');
+  if (!Array.isArray(value)) throw new TypeError('mappings are not a list');
   return (value as readonly Record<string, unknown>[]).map((one) => ({
     hostId: idOf(one['hostId']),
     containerId: idOf(one['containerId']),
@@ -60,5 +60,5 @@ function listOf(value: unknown): readonly Mapping[] {
 
 function idOf(value: unknown = 0): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 32) return value;
-  throw new TypeError(`${JSON.stringify(value)} is no 32 bit number`);
+  throw new TypeError(`${JSON.stringify(value)} is not a 32 bit number`);
 }

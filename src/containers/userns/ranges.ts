@@ -2,16 +2,16 @@ import { AgentError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import { goQuote } from '../../go/go-quote.ts';
 
-/** Ids of users and groups on the host that pods may be given. */
+/** A range of user and group ids on the host. */
 export interface IdRange {
   readonly first: number;
   readonly length: number;
 }
 
-/** The kernel's ids come in blocks of this size (`userNsUnitLength`). */
+/** Ranges are multiples of this number of ids (`userNsUnitLength`). */
 export const idUnit = 65_536;
 
-/** How {@link UserRanges} cuts up the node's ids. */
+/** How {@link UserRanges} divides the node's ids. */
 export interface RangeSettings {
   readonly ids: IdRange;
   readonly idsPerPod: number;
@@ -19,16 +19,16 @@ export interface RangeSettings {
   readonly random: Random;
 }
 
-/** Which pod has which ids on the host: each has a range of its own, all of one length. Follows kubelet `UsernsManager`. */
+/** UserRanges assigns each pod a range of host ids of equal length. Follows kubelet `UsernsManager`. */
 export class UserRanges {
   readonly #settings: RangeSettings;
   readonly #offset: number;
   readonly #count: number;
-  /** Slots, counted from the node's first id. */
+  /** Slot of each pod, counted from the node's first id. */
   readonly #slots = new Map<string, number>();
   readonly #taken = new Set<number>();
 
-  /** @throws {AgentError} `invalid_argument` when the node's ids cannot be cut up so */
+  /** @throws {AgentError} `invalid_argument` when the node's ids cannot be divided like this */
   constructor(settings: RangeSettings) {
     const fault = faultOf(settings);
     if (fault !== undefined) throw new AgentError('invalid_argument', fault);
@@ -42,9 +42,9 @@ export class UserRanges {
   }
 
   /**
-   * Gives a pod a free range, looked for from a random place on, so that ids are not soon used anew.
+   * Allocates a free range for a pod; the search starts at a random slot, so that ids are not soon reused.
    *
-   * @throws {AgentError} `resource_exhausted` when all are taken
+   * @throws {AgentError} `resource_exhausted` when no range is free
    */
   allocate(uid: string): IdRange {
     const from = Math.floor(this.#settings.random.float() * this.#count);
@@ -56,9 +56,9 @@ export class UserRanges {
   }
 
   /**
-   * Notes a range that a pod was given before.
+   * Records a range that was allocated to a pod before a restart.
    *
-   * @throws {AgentError} `invalid_argument` for one that this node does not give, or that is someone else's
+   * @throws {AgentError} `invalid_argument` for a range that does not fit the settings or is allocated to another pod
    */
   record(uid: string, { first, length }: IdRange): void {
     const { idsPerPod } = this.#settings;
@@ -74,7 +74,7 @@ export class UserRanges {
     this.#take(uid, slot);
   }
 
-  /** @returns whether the pod had a range */
+  /** Releases a pod's range. @returns true when the pod had one */
   release(uid: string): boolean {
     const slot = this.#slots.get(uid);
     if (slot === undefined) return false;
@@ -93,7 +93,7 @@ export class UserRanges {
 
 const unfit = (message: string): AgentError => new AgentError('invalid_argument', message);
 
-/** Id 0 of the host is never a pod's. */
+/** Returns what is wrong with the settings; the host's id 0 is never assigned. */
 function faultOf({ ids, idsPerPod, maxPods }: RangeSettings): string | undefined {
   const { first, length } = ids;
   if (idsPerPod % idUnit !== 0)

@@ -6,21 +6,21 @@ import { goQuote } from '../../go/go-quote.ts';
 import { type IdRange, idUnit } from './ranges.ts';
 
 const run = promisify(execFile);
-/** How long the program may take, ms. */
+/** Time limit of `getsubids`, ms. */
 const patienceMs = 10_000;
 
-/** Whose subordinate ids pods are given. */
+/** User whose subordinate ids are assigned to pods. */
 const owner = 'kubelet';
 
-/** What {@link nodeIds} asks the host for. */
+/** Access to the host's subordinate ids for {@link nodeIds}. */
 export interface SubordinateIds {
-  /** Whether the host knows a user of this name. */
+  /** True when the host has a user of this name. */
   hasUser(name: string): boolean;
-  /** The output of `getsubids`; `undefined`: the host has no such command. */
+  /** Runs `getsubids`; `undefined` when the host does not have the command. */
   getsubids(...args: readonly string[]): Promise<string | undefined>;
 }
 
-/** The host's own users. */
+/** The host's users and `getsubids`. */
 export const hostSubordinateIds: SubordinateIds = {
   hasUser: (name) =>
     readFileSync('/etc/passwd', 'utf8')
@@ -37,22 +37,22 @@ export const hostSubordinateIds: SubordinateIds = {
 };
 
 /**
- * The ids that pods of this node may be given: the subordinate ones of the user `kubelet`, or nearly all when it has none.
+ * Returns the ids that pods of this node may use: the subordinate ids of the user `kubelet`, or nearly all ids when there is none.
  * Follows `getKubeletMappings`.
  *
- * @throws {AgentError} `failed_precondition` when the user's ids cannot be told, or those of users and groups differ
+ * @throws {AgentError} `failed_precondition` when the ids cannot be read, or those of users and groups differ
  */
 export async function nodeIds(idsPerPod: number, host: SubordinateIds): Promise<IdRange> {
   const all = { first: idUnit, length: Math.floor((2 ** 32 - idUnit) / idsPerPod) * idsPerPod };
   if (!host.hasUser(owner)) return all;
-  const users = await asked(host, 'ids');
+  const users = await subordinateIdsOf(host, 'ids');
   if (users === undefined) return all;
-  const groups = await asked(host, 'gids', '-g');
+  const groups = await subordinateIdsOf(host, 'gids', '-g');
   if (users !== groups) throw broken(`mismatched subuids and subgids for user ${goQuote(owner)}`);
   return parse(users);
 }
 
-async function asked(
+async function subordinateIdsOf(
   host: SubordinateIds,
   what: string,
   ...flags: readonly string[]
@@ -65,7 +65,7 @@ async function asked(
   }
 }
 
-/** `0: kubelet 65536 2147483648` */
+/** Parses output such as `0: kubelet 65536 2147483648`. */
 function parse(output: string): IdRange {
   const lines = output.replace(/^\n+|\n+$/g, '').split('\n');
   if (lines.length !== 1)

@@ -12,13 +12,13 @@ import { mappingText, parseMapping } from './mapping-file.ts';
 import { type IdRange, idUnit, UserRanges } from './ranges.ts';
 import { nodeIds, type SubordinateIds } from './subordinate-ids.ts';
 
-/** Whether a handler of the container runtime can run pods in user namespaces of their own. */
+/** Whether a runtime handler supports user namespaces. */
 interface HandlerSupport {
   readonly name: string;
   readonly userNamespaces: boolean;
 }
 
-/** What {@link UserNamespaces} is made of. */
+/** Dependencies of {@link UserNamespaces}. */
 export interface UserNamespacesDeps {
   readonly rootDir: string;
   readonly random: Random;
@@ -26,12 +26,12 @@ export interface UserNamespacesDeps {
   readonly maxPods: number;
   /** Kubelet `userNamespaces.idsPerPod`; default: 65536. */
   readonly idsPerPod?: number;
-  /** What the runtime's handlers can do; absent: it was not asked. */
+  /** Returns the runtime's handlers; `undefined` before the runtime was queried. */
   readonly handlers: () => readonly HandlerSupport[] | undefined;
 }
 
 /**
- * The ids on the host of pods that want users of their own (`hostUsers: false`), kept in the file `userns` of the pod's folder.
+ * UserNamespaces provides host ids for pods with user namespaces (`hostUsers: false`), stored in the file `userns` of the pod's directory.
  *
  * Follows kubelet `userns.UsernsManager`.
  */
@@ -45,27 +45,27 @@ export class UserNamespaces {
   }
 
   /**
-   * Notes what pods were given before.
+   * Creates the manager and loads existing allocations.
    *
-   * @throws {AgentError} when the node's ids cannot be cut up as wished, or a pod's file cannot be made sense of
+   * @throws {AgentError} when the node's ids cannot be divided as configured, or a pod's file cannot be parsed
    */
   static async start(deps: UserNamespacesDeps): Promise<UserNamespaces> {
     const { idsPerPod = idUnit, maxPods, random, host } = deps;
     try {
-      const ids = await nodeIds(idsPerPod, host).catch(told('kubelet mappings'));
+      const ids = await nodeIds(idsPerPod, host).catch(failed('kubelet mappings'));
       const users = new UserNamespaces(deps, new UserRanges({ ids, idsPerPod, maxPods, random }));
       for (const uid of users.#podsOnDisk()) users.#recall(uid);
       return users;
     } catch (reason) {
-      return told('create user namespace manager')(reason);
+      return failed('create user namespace manager')(reason);
     }
   }
 
   /**
-   * The users of a pod's containers, the same for as long as the pod is there.
+   * Returns the mapping of a pod, the same for the lifetime of the pod.
    *
-   * @throws {AgentError} `failed_precondition` when the runtime cannot give a pod users of its own, `resource_exhausted` when all ids are
-   *   given away
+   * @throws {AgentError} `failed_precondition` when the runtime does not support user namespaces, `resource_exhausted` when no ids are
+   * free
    */
   of(pod: Pod, runtimeHandler: string): UserNamespace {
     if (pod.spec?.hostUsers !== false) return { mode: NamespaceMode.NODE };
@@ -79,7 +79,7 @@ export class UserNamespaces {
     if (this.#ranges.release(uid)) rmSync(this.#file(uid), { force: true });
   }
 
-  /** Releases what belongs to none of the pods to keep, and what has lost its folder. */
+  /** Releases ranges of pods that are not to be kept or have no directory. */
   releaseOrphans(keep: (uid: string) => boolean): void {
     const found = new Set(this.#podsOnDisk());
     for (const uid of this.#ranges.pods) if (!found.has(uid) || !keep(uid)) this.release(uid);
@@ -90,7 +90,7 @@ export class UserNamespaces {
     const handler = handlers.find((one) => one.name === name);
     if (handler?.userNamespaces === true) return;
     const subject = name === '' ? 'runtime' : `RuntimeClass handler ${goQuote(name)}`;
-    // an old runtime tells of none
+    // Old runtimes report no handlers.
     const unknown = handler || handlers.length === 0 ? '' : `: the handler ${goQuote(name)} is not known`;
     throw new AgentError(
       'failed_precondition',
@@ -103,7 +103,7 @@ export class UserNamespaces {
     try {
       return text === '' ? this.#create(uid) : this.#record(uid, text);
     } catch (reason) {
-      return told(text === '' ? 'create user namespace' : 'user namespace')(reason);
+      return failed(text === '' ? 'create user namespace' : 'user namespace')(reason);
     }
   }
 
@@ -112,7 +112,7 @@ export class UserNamespaces {
       const text = this.#read(uid);
       if (text !== '') this.#record(uid, text);
     } catch (reason) {
-      told(`record pod mappings for existing pod ${goQuote(uid)}`)(reason);
+      failed(`record pod mappings for existing pod ${goQuote(uid)}`)(reason);
     }
   }
 
@@ -134,7 +134,7 @@ export class UserNamespaces {
     return range;
   }
 
-  /** Empty: the pod has no file. */
+  /** Reads the pod's file; empty when there is none. */
   #read(uid: string): string {
     return readIfThere(this.#file(uid)) ?? '';
   }
@@ -153,8 +153,8 @@ export class UserNamespaces {
   }
 }
 
-/** Puts before an error what was being done. */
-const told =
+/** Returns an error handler that prefixes the operation to the message. */
+const failed =
   (what: string) =>
   (reason: unknown): never => {
     throw new AgentError(AgentError.from(reason).code, `${what}: ${messageOf(reason)}`, { cause: reason });

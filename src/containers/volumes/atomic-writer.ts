@@ -20,43 +20,43 @@ import { AgentError } from '../../base/errors.ts';
 import { pathBelow } from '../../base/files/below.ts';
 import { goQuote } from '../../go/go-quote.ts';
 
-/** One file of a payload; `mode` is a number such as 0o644. */
+/** A file of a payload; `mode` is a number such as 0o644. */
 export interface PayloadFile {
   readonly data: Uint8Array;
   readonly mode: number;
-  /** Owner of the file, where it is not to be the agent's. */
+  /** Owner of the file; absent: the agent's user. */
   readonly uid?: number;
 }
 
-/** What a volume holds: relative path → file. */
+/** Files of a volume by relative path. */
 export type Payload = Readonly<Record<string, PayloadFile>>;
 
 const dataLink = '..data';
 const newDataLink = '..data_tmp';
 const longestPath = 4096;
 const longestName = 255;
-/** Of a mode nothing else counts. */
+/** Permission bits of a mode; others are ignored. */
 const permissions = 0o777;
 
 /**
- * Makes a directory hold exactly a payload, so that a reader sees the old files or the new ones, never a mixture: the files lie in a
- * timestamped directory that the link `..data` points to, and swapping that link is one rename. What is unchanged is not written again.
+ * AtomicWriter makes a directory contain exactly a payload, so that readers see either the old or the new files: the files are in a
+ * timestamped directory that the link `..data` points to, and the link is replaced by one rename. Unchanged payloads are not rewritten.
  *
  * Follows kubelet `volume/util.AtomicWriter`.
  */
 export class AtomicWriter {
   readonly #dir: string;
 
-  /** @param dir an existing directory that this writer alone writes to */
+  /** @param dir an existing directory that only this writer writes to */
   constructor(dir: string) {
     this.#dir = dir;
   }
 
   /**
-   * @param now ms since the epoch, names the new directory
-   * @param beforeSwap sets owners and labels on the new directory before anyone sees it
-   * @returns whether anything was written
-   * @throws {AgentError} `invalid_argument` for a path that leaves the directory or is taken by the writer
+   * Writes a payload. @param now ms since the epoch, for the name of the new directory
+   * @param beforeSwap sets owners and labels of the new directory before it becomes visible
+   * @returns true when anything was written
+   * @throws {AgentError} `invalid_argument` for a path that leaves the directory or is reserved
    */
   write(payload: Payload, now: number, beforeSwap?: (dir: string) => void): boolean {
     for (const path of Object.keys(payload)) checkPath(path);
@@ -86,7 +86,7 @@ export class AtomicWriter {
     }
   }
 
-  /** Files of the old payload that the new one lacks. */
+  /** Returns files of the old payload that are not in the new one. */
   #stale(files: ReadonlyMap<string, PayloadFile>, oldTarget: string): Set<string> {
     const old = join(this.#dir, oldTarget);
     const present = readdirSync(old, { recursive: true, withFileTypes: true })
@@ -95,7 +95,7 @@ export class AtomicWriter {
     return new Set(present.filter((path) => !files.has(path)));
   }
 
-  /** Kubelet compares content alone: a new mode of an old file waits for new content. */
+  /** Compares content only, as the kubelet does: a changed mode takes effect with the next change of content. */
   #same(files: ReadonlyMap<string, PayloadFile>, oldTarget: string): boolean {
     for (const [path, { data }] of files) {
       try {
@@ -114,7 +114,7 @@ export class AtomicWriter {
       const file = pathBelow(dir, path, 'a file of a volume');
       mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
       writeFileSync(file, data, { mode: mode & permissions });
-      chmodSync(file, mode & permissions); // past the umask
+      chmodSync(file, mode & permissions); // regardless of the umask
       if (uid !== undefined) chownSync(file, uid, statSync(file).gid);
     }
     return dir;
@@ -127,7 +127,7 @@ export class AtomicWriter {
     renameSync(next, join(this.#dir, dataLink));
   }
 
-  /** What users open: a link per first path element, by way of `..data`. */
+  /** Creates the links that users open: one per first path element, through `..data`. */
   #linkTopLevel(files: ReadonlyMap<string, PayloadFile>): void {
     for (const name of topLevel(files.keys())) {
       const link = join(this.#dir, name);
@@ -136,21 +136,22 @@ export class AtomicWriter {
   }
 
   #removeStale(stale: ReadonlySet<string>, files: ReadonlyMap<string, PayloadFile>): void {
-    const wanted = topLevel(files.keys());
-    for (const name of topLevel(stale)) if (!wanted.has(name)) unlinkSync(join(this.#dir, name));
+    const current = topLevel(files.keys());
+    for (const name of topLevel(stale)) if (!current.has(name)) unlinkSync(join(this.#dir, name));
   }
 }
 
 /**
- * Keeps those who may write to the directory from what is not theirs in it, by the sticky bit. A process has no read-only mounts: it could
- * exchange the files that an agent with more rights is about to write, or the directory that it is about to remove.
+ * Sets the sticky bit, so that other users who may write to the directory cannot remove or replace the agent's files. Pods of the process
+ * provider
+ * have no read-only mounts: they could otherwise replace files that a privileged agent is about to write or remove.
  */
 function guard(dir: string): void {
   const { mode } = statSync(dir);
   if ((mode & 0o022) !== 0 && (mode & 0o1000) === 0) chmodSync(dir, (mode & 0o7777) | 0o1000);
 }
 
-/** Can the writer have made it? A link that leads elsewhere is somebody else's. */
+/** True for names that this writer creates; other link targets are foreign. */
 const isOwnName = (target: string): boolean => /^\.\.\d{4}(?:_\d\d){5}\.\w+$/.test(target);
 
 const topLevel = (paths: Iterable<string>): ReadonlySet<string> =>
@@ -164,7 +165,7 @@ function isLink(path: string): boolean {
   }
 }
 
-/** @throws {AgentError} `invalid_argument` */
+/** Checks a payload path. @throws {AgentError} `invalid_argument` */
 function checkPath(path: string): void {
   const wrong = pathFault(path);
   if (wrong !== undefined) throw new AgentError('invalid_argument', wrong);
@@ -185,5 +186,5 @@ function pathFault(path: string): string | undefined {
   return undefined;
 }
 
-/** `YYYY_MM_DD_HH_MM_SS` in UTC. */
+/** Formats `YYYY_MM_DD_HH_MM_SS` in UTC. */
 const timestamp = (now: number): string => new Date(now).toISOString().slice(0, 19).replace(/[-:T]/g, '_');

@@ -5,29 +5,29 @@ import { claimNameOf } from '../../kube/references.ts';
 import type { Pod, Volume } from '../../kube/types.ts';
 import { checkHostPath } from './host-path.ts';
 
-/** A persistent volume as far as this node can use it: a path of the host, or of a file server. */
+/** A persistent volume of a kind that the node supports: a path on the host, or NFS. */
 export interface ClaimedVolume {
   readonly hostPath?: { readonly path: string; readonly type?: string };
   readonly local?: { readonly path: string };
   readonly csi?: { readonly driver?: string };
-  /** What a file server exports; it is mounted for each pod. */
+  /** NFS export; it is mounted for each pod. */
   readonly nfs?: { readonly server?: string; readonly path?: string };
   readonly mountOptions?: readonly string[];
-  /** `Block`: a device that containers get as it is; absent: a directory. */
+  /** `Block`: a device passed to containers; absent: a directory. */
   readonly volumeMode?: string;
   /** The name of the persistent volume. */
   readonly name?: string;
-  /** A group that pods with the volume must be in, as annotated. */
+  /** Group that pods using the volume must be in, from its annotation. */
   readonly gid?: string;
 }
 
 /**
- * @param own whether the claim must be one that was made for this pod alone
- * @throws {AgentError} why the claim's volume cannot be used yet
+ * Returns the volume of a claim. @param own true when the claim must have been created for this pod
+ * @throws {AgentError} when the claim's volume cannot be used yet
  */
 export type FindClaimed = (pod: Pod, claimName: string, own: boolean) => Promise<ClaimedVolume>;
 
-/** What the claims of pods on this node stand for. */
+/** ClaimedVolumes resolves and caches the persistent volumes behind pods' claims. */
 export class ClaimedVolumes {
   readonly #find: FindClaimed;
   readonly #byVolume = new Map<string, ClaimedVolume>();
@@ -36,7 +36,7 @@ export class ClaimedVolumes {
     this.#find = find;
   }
 
-  /** Looks up the claims of these volumes of the pod. @returns the volumes that have none that can be used, and why */
+  /** Looks up the claims of these volumes. @returns the volumes whose claim cannot be used, and why */
   async resolve(pod: Pod, volumes: readonly Volume[]): Promise<ReadonlyMap<Volume, string>> {
     const faults = new Map<Volume, string>();
     for (const volume of volumes) {
@@ -54,7 +54,7 @@ export class ClaimedVolumes {
     return faults;
   }
 
-  /** Makes sure that what the claim stands for is there. @throws {AgentError} when it is not, or is of a kind that this node cannot use */
+  /** Checks that the volume behind a claim exists. @throws {AgentError} when it does not, or its kind is not supported */
   async check(pod: Pod, volume: Volume): Promise<void> {
     const { hostPath, local, csi, nfs, volumeMode } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
     if (csi)
@@ -68,13 +68,13 @@ export class ClaimedVolumes {
       throw new AgentError('unimplemented', 'persistent volumes of this kind are not supported on this node');
   }
 
-  /** Where it is on the host; absent: not known, or on a file server. */
+  /** Returns the host path; `undefined` when it is unknown or on a file server. */
   pathOf(pod: Pod, volume: Volume): string | undefined {
     const { hostPath, local } = this.#byVolume.get(keyOf(pod, volume)) ?? {};
     return hostPath?.path ?? local?.path;
   }
 
-  /** What the claim stands for; absent: not known. */
+  /** Returns the resolved volume; `undefined` when it is not resolved. */
   of(pod: Pod, volume: Volume): ClaimedVolume | undefined {
     return this.#byVolume.get(keyOf(pod, volume));
   }
@@ -97,7 +97,10 @@ async function demandPath(path: string, asDevice: boolean): Promise<void> {
       );
 }
 
-/** A device is no directory. Follows kubelet `createVolumeSpec`. */
+/**
+ * Returns why a volume's mode does not match its use: a block device cannot be mounted as a directory, nor the reverse. Follows kubelet
+ * `createVolumeSpec`.
+ */
 function misused(
   { spec }: Pod,
   { name }: Volume,

@@ -10,28 +10,28 @@ import { type Mount, MountPropagation } from '../../provider/cri-messages.ts';
 
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 
-/** A volume of the pod that stands on the node. */
+/** A volume of the pod that is set up on the node. */
 export interface MountedVolume {
   readonly path: string;
   readonly readOnly?: boolean;
-  /** The node may label it for SELinux, and has not yet. */
+  /** True when the volume supports SELinux relabelling and is not relabelled yet. */
   readonly relabel?: boolean;
 }
 
 export interface MountInput {
   readonly container: Container;
   readonly volumes: ReadonlyMap<string, MountedVolume>;
-  /** The container's environment, for `subPathExpr`. */
+  /** The container's environment variables, for `subPathExpr`. */
   readonly envs: readonly { readonly name: string; readonly value: string }[];
   readonly supportsRecursiveReadOnly: boolean;
 }
 
-/** One mount of a container, and the part of its volume that it shows. */
+/** A mount of a container and the subpath of its volume. */
 export interface PlannedMount {
   readonly mount: Mount;
   readonly name: string;
   readonly volumePath: string;
-  /** `''`: the whole volume. Otherwise `mount.hostPath` must be made safe against links before it is used. */
+  /** Empty: the whole volume. Otherwise `mount.hostPath` must be made safe against links before use. */
   readonly subPath: string;
 }
 
@@ -44,9 +44,9 @@ const propagations: Readonly<Record<string, MountPropagation>> = tableOf({
 const bad = (message: string): AgentError => new AgentError('invalid_argument', message);
 
 function propagationOf({ mountPropagation: mode }: VolumeMount): MountPropagation {
-  const known = propagations[mode ?? 'None'];
-  if (known === undefined) throw bad(`invalid MountPropagation mode: ${goQuote(mode ?? '')}`);
-  return known;
+  const propagation = propagations[mode ?? 'None'];
+  if (propagation === undefined) throw bad(`invalid MountPropagation mode: ${goQuote(mode ?? '')}`);
+  return propagation;
 }
 
 function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
@@ -68,9 +68,9 @@ function subPath(mount: VolumeMount, envs: MountInput['envs']): string {
 }
 
 /**
- * What is mounted into a container, in the order of its volumeMounts. Follows kubelet `makeMounts`, without `/etc/hosts`.
+ * Returns the mounts of a container in the order of its volumeMounts. Follows kubelet `makeMounts`, without `/etc/hosts`.
  *
- * @throws {AgentError} `invalid_argument` a mount that cannot be made
+ * @throws {AgentError} `invalid_argument` for a mount that is not valid
  */
 export function containerMounts(input: MountInput): readonly PlannedMount[] {
   return (input.container.volumeMounts ?? []).map((wish) => {
@@ -99,8 +99,8 @@ export function containerMounts(input: MountInput): readonly PlannedMount[] {
 }
 
 /**
- * Is the managed `/etc/hosts` mounted? Once the pod has an address, or at once on the host's network (whose sandboxes tell of none),
- * and not over a mount of the container's own.
+ * True when the managed `/etc/hosts` is mounted: once the pod has an address, or at once on the host network (where sandboxes report none),
+ * and only when the container does not mount `/etc/hosts` itself.
  *
  * Follows kubelet `shouldMountHostsFile`.
  */
@@ -112,7 +112,7 @@ export const mountsHostsFile = (
   (podIps.length > 0 || spec?.hostNetwork === true) &&
   !(volumeMounts ?? []).some(({ mountPath }) => mountPath === '/etc/hosts');
 
-/** The managed `/etc/hosts` as a mount; always the last. */
+/** Returns the mount of the managed `/etc/hosts`; it is always the last. */
 export const hostsFileMount = (hostPath: string): Mount => ({
   containerPath: '/etc/hosts',
   hostPath,

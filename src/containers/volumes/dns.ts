@@ -2,10 +2,10 @@ import { AgentError, messageOf } from '../../base/errors.ts';
 import { goFields } from '../../go/go-fields.ts';
 import type { Pod } from '../../kube/types.ts';
 
-/** Limits of a resolver: name servers, search domains; in bytes: all search domains in one line, one search domain. */
+/** Resolver limits: number of name servers and search domains; in bytes: the search line, one search domain. */
 export const dnsLimits = { nameservers: 3, searches: 32, searchLineChars: 2048, searchChars: 253 } as const;
 
-/** The resolver settings of a pod, as its sandbox gets them. */
+/** Resolver settings of a pod's sandbox. */
 export interface DnsConfig {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
@@ -19,18 +19,18 @@ export interface ResolvConf {
   readonly options: readonly string[];
 }
 
-/** What the node knows of DNS. */
+/** DNS settings of the node. */
 export interface NodeDns {
   readonly clusterDns: readonly string[];
-  /** `''`: no cluster domain. */
+  /** Empty: no cluster domain. */
   readonly clusterDomain: string;
-  /** The node's addresses: they tell the loopback family when there is no name server at all. */
+  /** The node's addresses; they determine the loopback family when there is no name server. */
   readonly nodeIPs: readonly string[];
-  /** The node's resolv.conf: its text, or the error of reading it; absent: none is configured. */
+  /** The node's resolv.conf: its text, or the error from reading it; absent: none is configured. */
   readonly resolvConf?: { readonly text: string } | { readonly error: string };
 }
 
-/** A Warning to be recorded; `node` ones concern the node, not the pod. */
+/** A Warning event; with `object: 'node'` it is about the node instead of the pod. */
 export interface DnsEvent {
   readonly reason: 'MissingClusterDNS' | 'DNSConfigForming' | 'CheckLimitsForResolvConf';
   readonly message: string;
@@ -38,9 +38,9 @@ export interface DnsEvent {
 }
 
 /**
- * Reads a resolv.conf: of several `nameserver` lines all count, of several `search` and `options` lines the last.
+ * Parses a resolv.conf: all `nameserver` lines count, and the last `search` and `options` line.
  *
- * @throws {AgentError} `invalid_argument` when a `nameserver` line names none
+ * @throws {AgentError} `invalid_argument` when a `nameserver` line has no address
  */
 export function parseResolvConf(text: string): ResolvConf {
   const nameservers: string[] = [];
@@ -53,7 +53,7 @@ export function parseResolvConf(text: string): ResolvConf {
       if (first === undefined) throw new AgentError('invalid_argument', 'nameserver list is empty ');
       nameservers.push(first);
     } else if (keyword === 'search') {
-      // one domain with and without its trailing dot counts once; a lone dot names none
+      // A trailing dot is dropped; a lone dot is not a domain.
       searches = rest.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== '');
     } else if (keyword === 'options') {
       options = mergeOptions(options, rest);
@@ -62,7 +62,7 @@ export function parseResolvConf(text: string): ResolvConf {
   return { nameservers, searches, options };
 }
 
-/** Adds options to others; a later value of one name wins in its place. */
+/** Merges options; a later value of the same name replaces the earlier one in place. */
 function mergeOptions(old: readonly string[], added: readonly string[]): readonly string[] {
   const byName = new Map<string, string>();
   for (const option of [...old, ...added]) byName.set(option.split(':', 1)[0] ?? option, option);
@@ -71,7 +71,10 @@ function mergeOptions(old: readonly string[], added: readonly string[]): readonl
 
 type CustomOptions = readonly { readonly name?: string; readonly value?: string }[];
 
-/** The pod's own options added to others: here a name goes to the first colon, or is the pod's whole. Follows kubelet `mergeDNSOptions`. */
+/**
+ * Adds the pod's options: a base option's name ends at the first colon, a pod's option has its own name field. Follows kubelet
+ * `mergeDNSOptions`.
+ */
 function customOptions(base: readonly string[], custom: CustomOptions): readonly string[] {
   const byName = new Map<string, string>();
   for (const option of base) {
@@ -83,11 +86,11 @@ function customOptions(base: readonly string[], custom: CustomOptions): readonly
 }
 
 /**
- * The resolver settings of a pod by its dnsPolicy and dnsConfig, and the warnings when limits cut something.
+ * Returns the resolver settings of a pod by its dnsPolicy and dnsConfig, and warnings for what exceeds the limits.
  *
  * Follows kubelet `Configurer.GetPodDNS`.
  *
- * @throws {AgentError} `invalid_argument` when the node's resolv.conf cannot be used
+ * @throws {AgentError} `invalid_argument` when the node's resolv.conf is invalid
  */
 export function podDns(
   pod: Pod,
@@ -122,7 +125,7 @@ function readHost(node: NodeDns): ResolvConf {
   }
 }
 
-/** Which settings a policy starts from; an unknown or absent policy counts as ClusterFirst, whatever the network. */
+/** Returns the base settings of a policy; an unknown or absent policy counts as ClusterFirst, whatever the network. */
 function byPolicy(pod: Pod, node: NodeDns, host: ResolvConf, events: DnsEvent[]): DnsConfig {
   const policy = pod.spec?.dnsPolicy;
   const hostNetwork = pod.spec?.hostNetwork === true;
@@ -151,7 +154,7 @@ function clusterDns(pod: Pod, { clusterDns: servers, clusterDomain }: NodeDns, h
 
 function hostDns(node: NodeDns, host: ResolvConf): DnsConfig {
   if (!node.resolvConf) {
-    // without a resolv.conf a pod is to ask nobody else: its own loopback
+    // Without a resolv.conf, the pod's own loopback is the only name server.
     const loopback = node.nodeIPs.map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));
     return { servers: loopback.length > 0 ? loopback : ['127.0.0.1'], searches: ['.'], options: [] };
   }
@@ -173,19 +176,19 @@ function withinLimits(dns: DnsConfig, events: DnsEvent[]): DnsConfig {
 }
 
 function cutSearches(searches: readonly string[]): readonly string[] {
-  const kept = searches
+  const fitting = searches
     .slice(0, dnsLimits.searches)
     .filter((domain) => Buffer.byteLength(domain) <= dnsLimits.searchChars);
-  while (Buffer.byteLength(kept.join(' ')) > dnsLimits.searchLineChars) kept.pop();
-  return kept;
+  while (Buffer.byteLength(fitting.join(' ')) > dnsLimits.searchLineChars) fitting.pop();
+  return fitting;
 }
 
 const unique = (values: readonly string[]): readonly string[] => [...new Set(values)];
 
 /**
- * What is wrong with the node's resolv.conf, checked once at start. Follows kubelet `CheckLimitsForResolvConf`.
+ * Returns warnings about the node's resolv.conf; checked once at start. Follows kubelet `CheckLimitsForResolvConf`.
  *
- * @param path how the file is named in the warnings
+ * @param path name of the file in the warnings
  */
 export function checkResolvConf(text: string, clusterDomain: string, path: string): readonly DnsEvent[] {
   const warn = (message: string): readonly DnsEvent[] => [
@@ -197,7 +200,7 @@ export function checkResolvConf(text: string, clusterDomain: string, path: strin
   } catch (reason) {
     return warn(messageOf(reason));
   }
-  // a cluster domain adds three search paths of its own
+  // The cluster domain adds three search domains.
   const most = clusterDomain === '' ? dnsLimits.searches : dnsLimits.searches - 3;
   if (searches.length > most)
     return warn(`Resolv.conf file '${path}' contains search line consisting of more than ${most} domains!`);

@@ -9,31 +9,33 @@ import { isHugePageResource } from '../../kube/resources/resource-names.ts';
 
 export interface EmptyDirsDeps {
   readonly mounter: Pick<Mounter, 'isMountPoint' | 'mountTmpfs' | 'mountHugePages'>;
-  /** What all pods of the node may have. */
+  /** Returns the node's allocatable amounts. */
   readonly nodeAllocatable: () => ResourceList;
 }
 
-/** What an emptyDir is made of. */
+/** The `emptyDir` of a volume. */
 type EmptyDir = NonNullable<Volume['emptyDir']>;
 
-/** Directories that live as long as their pods: on disk, in memory, in huge pages. Follows kubelet `emptydir.SetUpAt`. */
+/**
+ * EmptyDirs creates directories that live as long as their pods: on disk, in memory or in huge pages. Follows kubelet `emptydir.SetUpAt`.
+ */
 export class EmptyDirs {
   readonly #deps: EmptyDirsDeps;
-  /** Those that stand: nobody looks into them again, for what a pod mounted there may answer no more. */
+  /** Directories that are set up; they are not inspected again, as a file system that a pod mounted inside may hang. */
   readonly #standing = new Set<string>();
 
   constructor(deps: EmptyDirsDeps) {
     this.#deps = deps;
   }
 
-  /** Makes a directory stand, open to everybody and the pod's group's own. @throws {AgentError} what the medium lacks */
+  /** Sets up a directory that is accessible to all and owned by the pod's group. @throws {AgentError} when the medium cannot be provided */
   async mount(pod: Pod, dir: string, source: EmptyDir): Promise<void> {
     if (this.#standing.has(dir)) return;
     if (!this.#deps.mounter.isMountPoint(dir)) await this.#make(pod, dir, source);
     this.#standing.add(dir);
   }
 
-  /** The directory is gone, or is about to go. */
+  /** Forgets a directory that is being removed. */
   forget(dir: string): void {
     this.#standing.delete(dir);
   }
@@ -52,7 +54,7 @@ export class EmptyDirs {
   }
 
   /**
-   * The most that a volume in memory may hold: what it says, but not more than the pod may have, and the pod not more than all pods.
+   * Returns the size limit of a volume in memory: its sizeLimit, bounded by the pod's memory limit and the node's allocatable memory.
    * Follows kubelet `calculateEmptyDirMemorySize`.
    */
   #memoryBytes(pod: Pod, sizeLimit: string | undefined): number | undefined {
@@ -65,14 +67,15 @@ export class EmptyDirs {
 }
 
 /**
- * Lets everybody into a directory, past the umask. One that is open stays as it is: the root of a file system in memory keeps its sticky
+ * Makes a directory accessible to all, regardless of the umask. A directory that is already so is left unchanged: the root of a tmpfs keeps
+ * its sticky
  * bit. Follows kubelet `emptyDir.setupDir`.
  */
 function openToAll(dir: string): void {
   if ((statSync(dir).mode & 0o777) !== 0o777) chmodSync(dir, 0o777);
 }
 
-/** Bytes that all containers of the pod may have together; absent: one of them has no limit. */
+/** Returns the memory limit of all containers together, bytes; `undefined` when a container has no limit. */
 function memoryLimitOf(pod: Pod): number | undefined {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   const limited = [...containers, ...initContainers].every(
@@ -85,21 +88,23 @@ function memoryLimitOf(pod: Pod): number | undefined {
 }
 
 /**
- * The size of the pages of a volume: its medium says it, or the one size that the pod asks for.
+ * Returns the page size of a volume: from its medium, or the only size that the pod requests.
  *
- * @throws {AgentError} `invalid_argument` when that is not one
+ * @throws {AgentError} `invalid_argument` when there is not exactly one
  */
 function hugePageBytes(pod: Pod, medium: string): number {
-  const asked = new Set(Object.keys({ ...podRequests(pod), ...podLimits(pod) }).filter(isHugePageResource));
-  const [name = ''] = medium === 'HugePages' ? asked : [medium.replace('HugePages-', 'hugepages-')];
-  if (medium === 'HugePages' && asked.size !== 1)
+  const pageResources = new Set(
+    Object.keys({ ...podRequests(pod), ...podLimits(pod) }).filter(isHugePageResource),
+  );
+  const [name = ''] = medium === 'HugePages' ? pageResources : [medium.replace('HugePages-', 'hugepages-')];
+  if (medium === 'HugePages' && pageResources.size !== 1)
     throw new AgentError(
       'invalid_argument',
-      asked.size === 0
+      pageResources.size === 0
         ? 'no hugepages found in pod spec'
         : 'medium HugePages can be used only if exactly one page size is requested',
     );
-  if (!asked.has(name))
+  if (!pageResources.has(name))
     throw new AgentError(
       'invalid_argument',
       `medium ${medium} cannot be used: the pod does not request ${name}`,

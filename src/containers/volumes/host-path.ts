@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { AgentError, messageOf } from '../../base/errors.ts';
 
-/** What a `hostPath.type` demands: the test, its words, and how to make what is missing. */
+/** The check of a `hostPath.type`, its description, and how to create what is missing. */
 interface Demand {
   readonly holds: (stats: Stats) => boolean;
   readonly what: string;
@@ -26,20 +26,20 @@ const demands: Readonly<Record<string, Demand>> = tableOf({
   FileOrCreate: {
     holds: isFile,
     what: 'a file',
-    create: (path) => writeFile(path, '', { mode: 0o644, flag: 'a' }), // not its folder
+    create: (path) => writeFile(path, '', { mode: 0o644, flag: 'a' }), // without its parent directory
   },
   Socket: { holds: (stats) => stats.isSocket(), what: 'a socket file' },
   CharDevice: { holds: (stats) => stats.isCharacterDevice(), what: 'a character device' },
   BlockDevice: { holds: (stats) => stats.isBlockDevice(), what: 'a block device' },
 });
 
-/** A path that cannot be looked at counts as missing. */
+/** A path that cannot be inspected counts as missing. */
 const statOf = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
 /**
- * Holds the host's path against the type that the volume demands, making what may be made. Follows kubelet `hostpath.checkType`.
+ * Checks a host path against the volume's type, and creates it where the type allows. Follows kubelet `hostpath.checkType`.
  *
- * @throws {AgentError} `failed_precondition` when the path is something else or is missing, or cannot be made
+ * @throws {AgentError} `failed_precondition` when the path is of another type, is missing, or cannot be created
  */
 export async function checkHostPath(path: string, type: string | undefined): Promise<void> {
   if (type === undefined || type === '') return;

@@ -1,4 +1,4 @@
-/** Extra lines of a pod's `/etc/hosts`, as `spec.hostAliases` has them. */
+/** An entry of `spec.hostAliases`. */
 export interface HostAlias {
   readonly ip?: string;
   readonly hostnames?: readonly string[];
@@ -8,7 +8,7 @@ export interface HostsFileInput {
   /** The pod's addresses, primary first. */
   readonly podIPs: readonly string[];
   readonly hostName: string;
-  /** `''`: the pod has no domain. */
+  /** Empty: the pod has no domain. */
   readonly hostDomain: string;
   readonly hostAliases: readonly HostAlias[];
 }
@@ -22,14 +22,14 @@ const localLines: readonly string[] = [
   'fe00::2\tip6-allrouters',
 ];
 
-/** The `/etc/hosts` of a pod with an own network. Follows kubelet `managedHostsFileContent`. */
+/** Returns the `/etc/hosts` of a pod with its own network. Follows kubelet `managedHostsFileContent`. */
 export function managedHostsFile({ podIPs, hostName, hostDomain, hostAliases }: HostsFileInput): string {
   const names = hostDomain === '' ? hostName : `${hostName}.${hostDomain}\t${hostName}`;
   const own = podIPs.map((ip) => `${ip}\t${names}`);
   return ['# Kubernetes-managed hosts file.', ...localLines, ...own, ''].join('\n') + aliasLines(hostAliases);
 }
 
-/** The `/etc/hosts` of a host-network pod: the node's own and the aliases. Follows kubelet `nodeHostsFileContent`. */
+/** Returns the `/etc/hosts` of a host-network pod: the node's file and the aliases. Follows kubelet `nodeHostsFileContent`. */
 export function nodeHostsFile(nodeFile: string, hostAliases: readonly HostAlias[]): string {
   return `# Kubernetes-managed hosts file (host network).\n${nodeFile}${aliasLines(hostAliases)}`;
 }

@@ -1,15 +1,19 @@
 import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
 
-/** A look that has not answered for so long counts as stuck, ms, and whoever waits for it is told. */
+/** Time after which an operation counts as stuck and its callers get an error, ms. */
 const patienceMs = 10_000;
 
-/** Looks that may be stuck before no other begins. Node.js does all of its file work in four threads, and each of these holds one. */
+/**
+ * Maximum number of stuck operations; above it no other begins. Node.js runs file operations in four threads, and each stuck one blocks a
+ * thread.
+ */
 const maxStuck = 2;
 
 /**
- * Looks at paths of the host that may answer no more, such as those of a file server that is gone: a look may be stuck for good, nobody
- * else is. Those that want the same look share one.
+ * Looks runs file system operations on host paths that may hang, such as those of an unreachable file server, with a time limit, so that
+ * only
+ * the caller is affected. Concurrent equal operations are shared.
  */
 export class Looks {
   readonly #clock: Pick<Clock, 'timer'>;
@@ -21,11 +25,11 @@ export class Looks {
   }
 
   /**
-   * Waits for a look to end, and gives back what it found.
+   * Runs an operation and returns its result.
    *
-   * @param key what is looked at, and for what: looks of one key find values of one type
-   * @throws {AgentError} `deadline_exceeded` when there is no answer within 10 s; `unavailable` at once while too many others are stuck;
-   *   the look's own error; the signal's reason when it aborts first
+   * @param key identifies path and operation; operations of one key return values of one type
+   * @throws {AgentError} `deadline_exceeded` without a result within 10 s; `unavailable` at once while too many others are stuck;
+   * the operation's own error; the signal's reason when it aborts first
    */
   at<T>(key: string, look: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const pending = (this.#pending.get(key) as Promise<T> | undefined) ?? this.#begin(key, look);

@@ -1,23 +1,23 @@
 import { uidOf } from '../../kube/names.ts';
 import type { Pod, Volume } from '../../kube/types.ts';
 
-/** Pause after a failed mount, ms: doubling, as kubelet's operation executor has it. */
+/** Back-off after a failed mount, ms; it doubles, as in the kubelet's operation executor. */
 const retry = { baseMs: 500, maxMs: 122_000 };
 
-/** How far one volume is. */
+/** State of one volume. */
 interface Entry {
   readonly stands: boolean;
-  /** 0: the last try succeeded. */
+  /** Current back-off; 0: the last attempt succeeded. */
   readonly pauseMs: number;
-  /** When it may be tried again, by the steady clock. */
+  /** Earliest time of the next attempt, by the steady clock. */
   readonly dueAt: number;
 }
 
 const untried: Entry = { stands: false, pauseMs: 0, dueAt: -Infinity };
 
 /**
- * Which volumes stand, and when those that failed are tried again: kept from one step of a pod to the next. A volume that stood once stands
- * until it is unmounted, also while nobody can tell what to write into it.
+ * MountRecord keeps which volumes are set up and when failed ones are retried, across syncs of a pod. A volume counts as set up
+ * until it is unmounted, even while its content cannot be updated.
  *
  * Follows kubelet `ActualStateOfWorld` and `exponentialbackoff`.
  */
@@ -42,7 +42,7 @@ export class MountRecord {
     this.#set(pod, volume, { stands, pauseMs: pause, dueAt: now + pause });
   }
 
-  /** Nothing of the pod stands, or it is about to go. */
+  /** Forgets a pod whose volumes are not set up or are being removed. */
   forget(pod: Pod): void {
     this.#pods.delete(uidOf(pod));
   }

@@ -7,34 +7,34 @@ import { type ProgramEnd, runProgram } from '../../base/programs.ts';
 /** How long a mount may take, ms: one of a file server that does not answer takes for ever. */
 const patienceMs = 30_000;
 
-/** What the host mounts for volumes. */
+/** Mounter mounts and unmounts on the host. */
 export interface Mounter {
-  /** Mounts memory at a directory; `sizeBytes` bounds it. It is never written to swap where the kernel can help it. */
+  /** Mounts a tmpfs on a directory; `sizeBytes` limits it. It is never swapped out where the kernel supports that. */
   mountTmpfs(dir: string, sizeBytes: number | undefined): Promise<void>;
-  /** Mounts memory in huge pages of a size at a directory. */
+  /** Mounts huge pages of a size on a directory. */
   mountHugePages(dir: string, pageBytes: number): Promise<void>;
-  /** Mounts what a file server exports (`server:/path`) at a directory. */
+  /** Mounts an NFS export (`server:/path`) on a directory. */
   mountNfs(source: string, dir: string, options: readonly string[]): Promise<void>;
-  /** Shows what is at `source` at `target` too. */
+  /** Bind-mounts `source` on `target`. */
   bindMount(source: string, target: string): Promise<void>;
-  /** Unmounts a directory; one that is no mount point is fine. */
+  /** Unmounts a directory; succeeds when it is not a mount point. */
   unmount(dir: string): Promise<void>;
   isMountPoint(dir: string): boolean;
-  /** Mount points at or below a directory. */
+  /** Returns the mount points at or below a directory. */
   mountsUnder(dir: string): readonly string[];
 }
 
-/** `\040` and its like stand for characters that would end a field of mountinfo. */
+/** Decodes octal escapes of mountinfo fields, such as `\040`. */
 const unescape = (field: string): string =>
   field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
 const mountTable = '/proc/self/mountinfo';
 
 /**
- * Makes mounts below a directory reach the containers that it is mounted into, and theirs the host; what is shared already stays as it is.
+ * Makes a directory a shared mount, so that mounts propagate between host and containers; does nothing when it is shared.
  * Needs root. Follows kubelet `MakeRShared`.
  *
- * @throws {AgentError} `internal` when it cannot be done
+ * @throws {AgentError} `internal` when that fails
  */
 export async function makeShared(dir: string): Promise<void> {
   const real = realpathSync(dir);
@@ -43,7 +43,7 @@ export async function makeShared(dir: string): Promise<void> {
   await call('mount', ['--make-rshared'], [real]);
 }
 
-/** Whether the mount that a path lies on passes on what is mounted below it. @param mountInfo lines of `/proc/PID/mountinfo` */
+/** True when the mount that contains a path is shared. @param mountInfo lines of `/proc/PID/mountinfo` */
 export function isShared(mountInfo: string, path: string): boolean {
   const holders = mountInfo.split('\n').flatMap((line) => {
     const fields = line.split(' ');
@@ -51,7 +51,7 @@ export function isShared(mountInfo: string, path: string): boolean {
     const holds = point !== '' && (path === point || path.startsWith(point === '/' ? '/' : `${point}/`));
     return holds ? [{ point, shared: fields.slice(6, fields.indexOf('-')).some(isPeerGroup) }] : [];
   });
-  // of several at the same point, the last one lies on top
+  // Of several mounts on one point, the last is on top.
   const nearest = Math.max(...holders.map(({ point }) => point.length));
   return holders.findLast(({ point }) => point.length === nearest)?.shared ?? false;
 }
@@ -67,15 +67,15 @@ function pointsOf(table: string): readonly string[] {
   });
 }
 
-/** Of some mount points, those at or below a directory. */
+/** Filters mount points to those at or below a directory. */
 export const pointsBelow = (dir: string, points: readonly string[]): readonly string[] =>
   points.filter((point) => point === dir || point.startsWith(`${dir}/`));
 
 let looking: Promise<ReadonlySet<string>> | undefined;
 
 /**
- * All mount points of the host. On a node full of pods the kernel takes milliseconds to tell them, so who asks while a look is under way
- * shares it: it was as good as made when they asked.
+ * Returns all mount points of the host. The kernel takes milliseconds to list them on a busy node, so concurrent calls
+ * share one read.
  */
 export function mountPointsSoon(): Promise<ReadonlySet<string>> {
   looking ??= readFile(mountTable, 'utf8')
@@ -86,12 +86,12 @@ export function mountPointsSoon(): Promise<ReadonlySet<string>> {
   return looking;
 }
 
-/** Mounts by the host's own `mount` and `umount`; needs root. */
+/** Mounts with the host's `mount` and `umount`; needs root. */
 export const hostMounter: Mounter = {
   async mountTmpfs(dir, sizeBytes) {
     const options = tmpfsOptions(sizeBytes, release(), readFileSync('/proc/self/uid_map', 'utf8'));
-    const asked = options.length === 0 ? [] : ['-o', options.join(',')];
-    await call('mount', ['-t', 'tmpfs', ...asked], ['tmpfs', dir]);
+    const flags = options.length === 0 ? [] : ['-o', options.join(',')];
+    await call('mount', ['-t', 'tmpfs', ...flags], ['tmpfs', dir]);
   },
   async mountHugePages(dir, pageBytes) {
     await call('mount', ['-t', 'hugetlbfs', '-o', `pagesize=${pageBytes / 2 ** 20}M`], ['nodev', dir]);
@@ -107,7 +107,7 @@ export const hostMounter: Mounter = {
     await call('mount', ['--no-canonicalize', '-o', 'bind'], [source, target]);
   },
   async unmount(dir) {
-    // the path is whole: umount need not look into a mount that may answer no more
+    // The path is canonical: umount must not access a mount that may hang.
     if (mountPoints().includes(dir)) await call('umount', ['--no-canonicalize'], [dir]);
   },
   isMountPoint: (dir) => mountPoints().includes(dir),
@@ -115,10 +115,10 @@ export const hostMounter: Mounter = {
 };
 
 /**
- * How memory is mounted. `noswap` is known since Linux 6.4, and refused to whoever is root of a user namespace only.
+ * Returns the options of tmpfs mounts. `noswap` exists since Linux 6.4, and is refused to the root of a user namespace.
  * Follows kubelet `generateTmpfsMountOptions` and `IsTmpfsNoswapOptionSupported`.
  *
- * @param kernel its version, as `uname -r` tells it
+ * @param kernel kernel version from `uname -r`
  * @param uidMap the text of `/proc/self/uid_map`
  */
 export function tmpfsOptions(
@@ -136,8 +136,8 @@ export function tmpfsOptions(
 }
 
 /**
- * @param operands come from outside, so that none of them may be taken for an option
- * @throws {AgentError} `internal` with what the command said, in kubelet's words
+ * @param operands external values that must not be parsed as options
+ * @throws {AgentError} `internal` with the command's output, worded as in the kubelet
  */
 async function call(
   command: 'mount' | 'umount',

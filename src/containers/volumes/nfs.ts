@@ -4,16 +4,16 @@ import type { Volume } from '../../kube/types.ts';
 import type { ClaimedVolume } from './claimed.ts';
 import type { Mounter } from './mounter.ts';
 
-/** What a file server exports, as a pod has it. */
+/** An NFS export used by a pod. */
 export interface NfsVolume {
-  /** Of the pod's volume, or of the persistent volume behind its claim: so its directory is called. */
+  /** Name of the pod's volume, or of the persistent volume behind its claim; names the directory. */
   readonly name: string;
   /** `server:/path` */
   readonly source: string;
   readonly options: readonly string[];
 }
 
-/** @returns what of a file server is behind a volume; absent: nothing */
+/** Returns the NFS export behind a volume; `undefined` when there is none. */
 export function nfsVolumeOf(volume: Volume, claimed: ClaimedVolume | undefined): NfsVolume | undefined {
   const { name, nfs, persistentVolumeClaim } = volume;
   if (nfs) return { name, source: sourceOf(nfs), options: optionsOf(nfs.readOnly) };
@@ -25,12 +25,12 @@ export function nfsVolumeOf(volume: Volume, claimed: ClaimedVolume | undefined):
 const sourceOf = ({ server = '', path = '' }: NonNullable<ClaimedVolume['nfs']>): string =>
   `${isIPv6(server) ? `[${server}]` : server}:${path}`;
 
-/** Each once and in order. Follows kubelet `JoinMountOptions`. */
+/** Removes duplicates and sorts. Follows kubelet `JoinMountOptions`. */
 const optionsOf = (readOnly = false, more: readonly string[] = []): readonly string[] =>
   [...new Set([...more, ...(readOnly ? ['ro'] : [])])].sort();
 
 /**
- * Mounts it at a directory of the pod; what is mounted there already stays.
+ * Mounts an export on a directory of the pod; does nothing when it is mounted.
  *
  * Follows kubelet `nfsMounter.SetUpAt`.
  */
@@ -49,11 +49,11 @@ export async function mountNfs(
   }
 }
 
-/** A mount that came after all stays: the next attempt finds it. */
+/** Removes an empty directory; when a late mount is on it, it stays and the next attempt finds it. */
 function removeEmpty(dir: string): void {
   try {
     rmdirSync(dir);
   } catch {
-    // it is in use
+    // a mount is on it
   }
 }

@@ -5,18 +5,18 @@ import { byteNames, bytePath, onDisk } from '../../base/files/byte-path.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Pod } from '../../kube/types.ts';
 
-/** What a pod's group may do with its volume. */
+/** Access of a pod's group to its volume. */
 type GroupAccess = 'read' | 'write';
 
 /**
- * Gives a volume to the pod's group: all of it readable by the group, and writable where it is not the agent's alone to write; directories
- * pass the group on. Symbolic links are given away but never followed. Follows kubelet `volume.SetVolumeOwnership`.
+ * Gives a volume to the pod's group: readable by the group, and writable where the owner may write; directories
+ * get the setgid bit. Symbolic links are changed but not followed. Follows kubelet `volume.SetVolumeOwnership`.
  */
 export function setGroupOwnership(path: string, group: number, access: GroupAccess = 'write'): void {
   const give = (bytes: string): void => {
     const at = onDisk(bytes);
     const stats = lstatSync(at);
-    // children first, so that a torn walk shows at the root
+    // Children first, so that an interrupted walk is visible at the root.
     if (stats.isDirectory()) for (const name of readdirSync(at, byteNames)) give(join(bytes, name));
     lchownSync(at, stats.uid, group);
     if (!stats.isSymbolicLink()) chmodSync(at, groupMode(stats, access));
@@ -27,15 +27,15 @@ export function setGroupOwnership(path: string, group: number, access: GroupAcce
 const groupMode = (stats: Stats, access: GroupAccess = 'write'): number =>
   (stats.mode & 0o7777) | (access === 'read' ? 0o440 : 0o660) | (stats.isDirectory() ? 0o2110 : 0);
 
-/** How {@link giveToGroup} goes about it. */
+/** Options of {@link giveToGroup}. */
 export interface GiveOptions {
-  /** Leave it all alone when the top has the group already (`fsGroupChangePolicy: OnRootMismatch`). */
+  /** Skip when the root already has the group (`fsGroupChangePolicy: OnRootMismatch`). */
   readonly whenRootDiffers?: boolean;
   /** Called for each file and directory. */
   readonly onEach?: () => void;
 }
 
-/** As {@link setGroupOwnership}, for what may hold many files: others are served meanwhile. */
+/** Like {@link setGroupOwnership} for large trees: asynchronous. */
 export async function giveToGroup(
   path: string,
   group: number,
@@ -47,7 +47,7 @@ export async function giveToGroup(
     const at = onDisk(bytes);
     const stats = await lstat(at);
     onEach?.();
-    // children first, so that a torn walk shows at the root
+    // Children first, so that an interrupted walk is visible at the root.
     if (stats.isDirectory())
       for await (const { name } of await opendir(at, { encoding: byteNames })) await give(join(bytes, name));
     await lchown(at, stats.uid, group);
@@ -56,13 +56,13 @@ export async function giveToGroup(
   await give(bytePath(path));
 }
 
-/** A change of ownership is told of after so long, and then with how far it is every so often, ms. */
+/** Times of progress events of an ownership change, ms: the first, and the interval of the others. */
 const progress = { firstMs: 30_000, everyMs: 60_000 };
 
 /**
- * Watches over a change of ownership that may take long. Follows kubelet `VolumeOwnership.monitorProgress`.
+ * OwnershipProgress reports the progress of a long ownership change. Follows kubelet `VolumeOwnership.monitorProgress`.
  *
- * @param name the volume, as users are told of it
+ * @param name the volume's name in messages
  */
 export class OwnershipProgress {
   #files = 0;
@@ -84,7 +84,7 @@ export class OwnershipProgress {
     );
   }
 
-  /** One more file or directory. */
+  /** Counts one more file or directory. */
   readonly count = (): void => {
     this.#files++;
   };
@@ -94,14 +94,14 @@ export class OwnershipProgress {
   }
 }
 
-/** The group that a path belongs to. */
+/** Returns the group of a path. */
 export const groupOf = (path: string): number => lstatSync(path).gid;
 
-/** The group that the pod's volumes are to belong to. */
+/** Returns the group for the pod's volumes. */
 export const fsGroupOf = (pod: Pod): number | undefined => pod.spec?.securityContext?.fsGroup;
 
 /**
- * The one user that all containers of the pod run as, the owner of its tokens; absent: one of them does not say, or they differ.
+ * Returns the user that all containers of the pod run as, the owner of its tokens; `undefined` when a container sets none, or they differ.
  * Follows kubelet `FsUserFrom`.
  */
 export function fsUserOf({ spec }: Pod): number | undefined {

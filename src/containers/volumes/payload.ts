@@ -9,12 +9,12 @@ import type { Payload, PayloadFile } from './atomic-writer.ts';
 type Items = readonly { readonly key: string; readonly path: string; readonly mode?: number }[];
 type DownwardItems = NonNullable<NonNullable<Volume['downwardAPI']>['items']>;
 
-/** How keys of an object become files. */
+/** How keys of an object are mapped to files. */
 export interface KeyMapping {
-  /** Absent or empty: every key under its own name. */
+  /** Absent or empty: each key becomes a file of its name. */
   readonly items?: Items | null | undefined;
   readonly defaultMode?: number | null | undefined;
-  /** A missing key is left out instead of failing. */
+  /** Skip a missing key instead of failing. */
   readonly optional?: boolean | undefined;
 }
 
@@ -26,8 +26,8 @@ function modeOf(defaultMode: number | null | undefined): number {
 type Entries = readonly (readonly [string, Uint8Array])[];
 
 /**
- * @param data where a key stands twice, an item takes the first, and all keys together the last
- * @param missing the error's words before the key
+ * @param data entries; for duplicate keys an item uses the first, and a mapping without items the last
+ * @param missing message before the missing key
  */
 function pick(data: Entries, mapping: KeyMapping, missing: string): Payload {
   const mode = modeOf(mapping.defaultMode);
@@ -45,7 +45,7 @@ function pick(data: Entries, mapping: KeyMapping, missing: string): Payload {
 const base64 = (map: Readonly<Record<string, string>> | undefined): [string, Uint8Array][] =>
   Object.entries(map ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64')]);
 
-/** The files of a config map. Follows `configmap.MakePayload`. @throws {AgentError} a key that is missing */
+/** Returns the files of a config map. Follows `configmap.MakePayload`. @throws {AgentError} for a missing key */
 export function configMapPayload(configMap: ConfigMap, mapping: KeyMapping): Payload {
   const text = Object.entries(configMap.data ?? {}).map(([key, value]): [string, Uint8Array] => [
     key,
@@ -58,18 +58,18 @@ export function configMapPayload(configMap: ConfigMap, mapping: KeyMapping): Pay
   );
 }
 
-/** The files of a secret. Follows `secret.MakePayload`. @throws {AgentError} a key that is missing */
+/** Returns the files of a secret. Follows `secret.MakePayload`. @throws {AgentError} for a missing key */
 export const secretPayload = (secret: Secret, mapping: KeyMapping): Payload =>
   pick(base64(secret.data), mapping, 'references non-existent secret key');
 
-/** What the volume's files are made from besides the API's objects. */
+/** Sources of a downward API volume besides the API objects. */
 export interface DownwardSource {
   readonly pod: Pod;
-  /** The node's allocatable amounts: they stand for limits that are not set. */
+  /** The node's allocatable amounts; they replace limits that are not set. */
   readonly nodeAllocatable: ResourceList;
 }
 
-/** Several faults in one error. */
+/** An error that combines several. */
 class AggregateFault extends AgentError {
   readonly faults: readonly unknown[];
 
@@ -82,7 +82,7 @@ class AggregateFault extends AgentError {
 const leaves = (fault: unknown): readonly unknown[] =>
   fault instanceof AggregateFault ? fault.faults.flatMap(leaves) : [fault];
 
-/** Several faults as one, each once: in brackets when there is more than one (Go's aggregate). */
+/** Combines errors into one, without duplicates; in brackets when there are several (Go's aggregate). */
 export function aggregate(faults: readonly unknown[]): AgentError | undefined {
   const texts = [...new Set(faults.flatMap(leaves).map(messageOf))];
   const [first] = texts;
@@ -90,7 +90,7 @@ export function aggregate(faults: readonly unknown[]): AgentError | undefined {
   return new AggregateFault(faults, texts.length === 1 ? first : `[${texts.join(', ')}]`);
 }
 
-/** The files of a downward API volume. Follows `downwardapi.CollectData`. @throws {AgentError} every item at fault at once */
+/** Returns the files of a downward API volume. Follows `downwardapi.CollectData`. @throws {AgentError} with the errors of all items */
 export function downwardPayload(
   items: DownwardItems,
   defaultMode: number | null | undefined,

@@ -26,7 +26,7 @@ import { mountNfs, nfsVolumeOf } from './nfs.ts';
 import { fsGroupOf, giveToGroup, groupOf, OwnershipProgress, setGroupOwnership } from './ownership.ts';
 import { readWithin } from './sub-path.ts';
 
-/** A pod's volumes must stand within this time, ms; then the sync fails and the next one tries on (kubelet `podAttachAndMountTimeout`). */
+/** Time limit for setting up a pod's volumes, ms; then the sync fails and the next one retries (kubelet `podAttachAndMountTimeout`). */
 const mountTimeoutMs = 123_000;
 
 export interface PodVolumesDeps {
@@ -34,21 +34,21 @@ export interface PodVolumesDeps {
   readonly logger: Logger;
   readonly recorder: EventRecorder;
   readonly mounter: Mounter;
-  /** Where the agent keeps its things (`--root-dir`). */
+  /** The agent's root directory (`--root-dir`). */
   readonly rootDir: string;
-  /** The files of a configMap, secret, downwardAPI or projected volume; absent: the volume is of another kind. */
+  /** Returns the files of a configMap, secret, downwardAPI or projected volume; `undefined` for other kinds. */
   readonly payloadOf: (pod: Pod, volume: Volume) => Promise<Payload> | undefined;
-  /** Secrets, tokens and fields are written to memory alone; needs the right to mount. */
+  /** Write secrets, tokens and fields to tmpfs only; needs permission to mount. */
   readonly secretsInMemory?: boolean;
-  /** What a claim stands for. */
+  /** Resolves a persistent volume claim. */
   readonly claimedVolume: FindClaimed;
-  /** What all pods of the node may have. */
+  /** Returns the node's allocatable amounts. */
   readonly nodeAllocatable: () => ResourceList;
 }
 
 /**
- * What a pod's volumes are on this node: directories under the root directory, paths of the host, memory. Payloads are written anew at
- * each sync when they have changed, so that running containers see new config maps, secrets and tokens.
+ * PodVolumes sets up pods' volumes: directories under the root directory, host paths, tmpfs. Payloads are rewritten
+ * in each sync when they have changed, so that running containers see new config maps, secrets and tokens.
  *
  * Follows kubelet `volumemanager` for the volumes that need no attaching.
  */
@@ -68,10 +68,11 @@ export class PodVolumes {
   }
 
   /**
-   * Makes every volume that a container of the pod mounts stand; one that fails is reported and tried again. What stands is not waited for
-   * when it cannot be written anew. Follows kubelet `WaitForAttachAndMount`.
+   * Sets up every volume that a container of the pod mounts; failures are logged and retried. A volume that is set up does not block the
+   * sync
+   * when it cannot be updated. Follows kubelet `WaitForAttachAndMount`.
    *
-   * @throws {AgentError} `deadline_exceeded` after 2 min 3 s, `failed_precondition` at once for claims that cannot be used; the signal's
+   * @throws {AgentError} `deadline_exceeded` after 2 min 3 s; `failed_precondition` at once for claims that cannot be used; the signal's
    *   reason when it aborts first
    */
   async mount(pod: Pod, signal: AbortSignal): Promise<void> {
@@ -96,7 +97,7 @@ export class PodVolumes {
     return steadyNow(this.#deps.clock);
   }
 
-  /** Mounts what it can of what is due; returns what does not stand. */
+  /** Mounts the volumes that are due. @returns those that are not set up */
   async #mountEach(pod: Pod, volumes: readonly Volume[], signal: AbortSignal): Promise<readonly Volume[]> {
     for (const volume of volumes) {
       const isDone = this.#record.stands(pod, volume) && !isWrittenAnew(volume);
@@ -144,7 +145,7 @@ export class PodVolumes {
     if (type !== '') await this.#looks.at(`${type} "${path}"`, () => checkHostPath(path, type), signal);
   }
 
-  /** Makes sure that a path of a volume answers, whatever it answers, before it is looked into in earnest. */
+  /** Checks that a path of a volume responds before it is used. */
   async answers(path: string): Promise<void> {
     await this.#looks.at(`"${path}"`, async () => {
       await stat(path).catch(() => undefined);
@@ -152,9 +153,9 @@ export class PodVolumes {
   }
 
   /**
-   * The text of a file that the pod left in one of its volumes; absent: there is no such file.
+   * Returns the text of a file that the pod wrote to one of its volumes; `undefined` when it does not exist.
    *
-   * @throws {AgentError} `not_found` no such volume; `deadline_exceeded` when it does not answer; what {@link readWithin} throws
+   * @throws {AgentError} `not_found` for an unknown volume; `deadline_exceeded` when it does not respond; as {@link readWithin}
    */
   async readFile(pod: Pod, volume: string, path: string): Promise<string | undefined> {
     const source = pod.spec?.volumes?.find(({ name }) => name === volume);
@@ -164,7 +165,7 @@ export class PodVolumes {
     return this.#looks.at(`file "${join(dir, path)}"`, () => readWithin(dir, path));
   }
 
-  /** Writes the files, and makes the whole volume the group's to read before anyone sees them. */
+  /** Writes the files; the group gets access to the whole volume before it becomes visible. */
   async #write(pod: Pod, volume: Volume, payload: Payload): Promise<void> {
     const dir = this.#dirOf(pod, volume);
     const medium = this.#deps.secretsInMemory && inMemory(volume) && !holdsFiles(dir) ? 'Memory' : '';
@@ -176,8 +177,8 @@ export class PodVolumes {
   }
 
   /**
-   * Gives a local volume to the pod's group: once, by the first of the pods that have it. A bind mount in the pod's directory marks that it
-   * is done, also for a later life of the agent. Follows kubelet `localVolumeMounter.SetUpAt`.
+   * Gives a local volume to the pod's group, once, for the first pod that uses it. A bind mount in the pod's directory marks the volume as
+   * done, across restarts of the agent. Follows kubelet `localVolumeMounter.SetUpAt`.
    */
   async #ownLocal(pod: Pod, volume: Volume): Promise<void> {
     const { name, local } = this.#claims.of(pod, volume) ?? {};
@@ -218,17 +219,17 @@ export class PodVolumes {
     }
   }
 
-  /** Groups that the pod's persistent volumes ask for, besides those that it names itself. Follows kubelet `getExtraSupplementalGid`. */
+  /** Returns the groups that the pod's persistent volumes require, without those in its spec. Follows kubelet `getExtraSupplementalGid`. */
   extraGroups(pod: Pod): readonly number[] {
     const own = pod.spec?.securityContext?.supplementalGroups ?? [];
-    const asked = (pod.spec?.volumes ?? []).flatMap((volume) => {
+    const gids = (pod.spec?.volumes ?? []).flatMap((volume) => {
       const gid = this.#claims.of(pod, volume)?.gid ?? '';
       return /^\d+$/.test(gid) ? [Number(gid)] : [];
     });
-    return [...new Set(asked)].filter((gid) => !own.includes(gid));
+    return [...new Set(gids)].filter((gid) => !own.includes(gid));
   }
 
-  /** The host's path behind a volume of a pod; absent: the runtime brings it. */
+  /** Returns the host path of a volume; `undefined` when the runtime provides it. */
   pathOf(pod: Pod, volume: Volume): string | undefined {
     if (volume.hostPath) return volume.hostPath.path;
     const nfs = nfsVolumeOf(volume, this.#claims.of(pod, volume));
@@ -238,8 +239,8 @@ export class PodVolumes {
   }
 
   /**
-   * Where the file system lies that is a volume's own, be it mounted from a file server or a local disk that a claim stands for: how full it
-   * is tells what the volume holds, and nobody needs to walk it. Absent: the volume is a part of the node's.
+   * Returns the path of a volume that is a file system of its own, on a file server or a local disk behind a claim: the usage of the file
+   * system is the volume's, without walking it. `undefined` when the volume is part of the node's file system.
    */
   fileSystemOf(pod: Pod, volume: Volume): string | undefined {
     const claimed = this.#claims.of(pod, volume);
@@ -248,7 +249,7 @@ export class PodVolumes {
     return this.#isBlock(pod, volume) ? undefined : claimed?.local?.path;
   }
 
-  /** The volumes of a pod by name, with where they are and what containers may do there; what the runtime brings is nowhere yet. */
+  /** Returns the pod's volumes by name with host path and access; volumes that the runtime provides are left out. */
   mounted(pod: Pod): ReadonlyMap<string, MountedVolume> {
     return new Map(
       (pod.spec?.volumes ?? []).flatMap((volume): [string, MountedVolume][] => {
@@ -260,9 +261,9 @@ export class PodVolumes {
   }
 
   /**
-   * The devices of a container that are volumes of its pod. Follows kubelet `makeBlockVolumes`.
+   * Returns the block devices of a container. Follows kubelet `makeBlockVolumes`.
    *
-   * @throws {AgentError} `invalid_argument` one is no volume that is a device
+   * @throws {AgentError} `invalid_argument` when a volume is not a block device
    */
   devices(pod: Pod, { name: container, volumeDevices = [] }: Container): readonly Device[] {
     return volumeDevices.map(({ name, devicePath }) => {
@@ -290,7 +291,7 @@ export class PodVolumes {
     return layout.volumeDir(this.#deps.rootDir, uidOf(pod), pluginOf(volume) ?? '', volume.name);
   }
 
-  /** Takes down what {@link mount} made. Never follows a link and never deletes through a mount. */
+  /** Removes what {@link mount} created. Never follows a link and never deletes through a mount. */
   async unmount(pod: Pod): Promise<void> {
     this.#record.forget(pod);
     await this.#remove(layout.subPaths(this.#deps.rootDir, uidOf(pod)));
@@ -299,7 +300,7 @@ export class PodVolumes {
     for (const volume of pod.spec?.volumes ?? []) this.#emptyDirs.forget(this.#dirOf(pod, volume));
   }
 
-  /** Whether any volume of the pod is still there, mounted or not; also if nobody can tell. Follows kubelet `podVolumesExist`. */
+  /** True while a volume of the pod exists, mounted or not, or when that cannot be determined. Follows kubelet `podVolumesExist`. */
   hasVolumes(uid: string): boolean {
     const { rootDir, mounter } = this.#deps;
     const dir = layout.volumesDir(rootDir, uid);
@@ -317,16 +318,17 @@ export class PodVolumes {
     }
   }
 
-  /** Of how many pods directories were found that nobody wants when they were last looked for, and how many could not be removed. */
+  /** Result of the last {@link removeOrphans}: number of pods with orphaned directories, and how many could not be removed. */
   get lastSweep(): { readonly pods: number; readonly failed: number } {
     return this.#lastSweep;
   }
 
   /**
-   * R73: removes the directories of pods that are neither wanted nor running, unless something in them is still mounted. One that cannot be
-   * removed does not keep the others.
+   * Removes the directories of pods that are neither desired nor running, unless something is still mounted in them (R73). A failure does
+   * not
+   * affect the others.
    *
-   * @throws {AgentError} `failed_precondition` what could not be removed, after all others are
+   * @throws {AgentError} `failed_precondition` with all failures, after every pod was tried
    */
   async removeOrphans(keep: (uid: string) => boolean): Promise<void> {
     this.#lastSweep = { pods: 0, failed: 0 };
@@ -334,7 +336,7 @@ export class PodVolumes {
     if (!existsSync(podsDir)) return;
     const orphans = readdirSync(podsDir).filter((uid) => !keep(uid));
     if (orphans.length === 0) return;
-    const mounts = this.#deps.mounter.mountsUnder(podsDir); // one look for all of them: it takes long on a node full of pods
+    const mounts = this.#deps.mounter.mountsUnder(podsDir); // read once, as it is slow on a node with many pods
     const faults: string[] = [];
     for (const uid of orphans) {
       const dir = join(podsDir, uid);
@@ -344,16 +346,16 @@ export class PodVolumes {
         faults.push(messageOf(reason));
       }
       this.#lastSweep = { pods: orphans.length, failed: faults.length };
-      await nextTurn(); // many pods' directories must not hold up all others
+      await nextTurn(); // yield, as there may be many directories
     }
     if (faults.length > 0) throw new AgentError('failed_precondition', faults.join('; '));
   }
 
-  /** @param known what is mounted below; absent: looked up */
-  async #remove(dir: string, known?: readonly string[]): Promise<void> {
+  /** Removes a pod's directory. @param mountPoints mount points below it; absent: read now */
+  async #remove(dir: string, mountPoints?: readonly string[]): Promise<void> {
     if (isGone(dir)) return;
     const { mounter } = this.#deps;
-    const mounts = known ?? mounter.mountsUnder(dir);
+    const mounts = mountPoints ?? mounter.mountsUnder(dir);
     for (const point of [...mounts].reverse()) await mounter.unmount(point);
     const left = mounts.length > 0 ? mounter.mountsUnder(dir) : [];
     if (left.length > 0) throw new AgentError('failed_precondition', `still mounted: ${left.join(', ')}`);
@@ -363,7 +365,7 @@ export class PodVolumes {
 
 type HostPath = NonNullable<Volume['hostPath']>;
 
-/** What a directory holds; one that is not there holds nothing. */
+/** Returns the entries of a directory; empty when it does not exist. */
 function entriesOf(dir: string): readonly string[] {
   try {
     return readdirSync(dir);
@@ -373,9 +375,9 @@ function entriesOf(dir: string): readonly string[] {
   }
 }
 
-/** Removes a directory that is empty, which takes no look at the mounts; true also when there is none. */
+/** Removes an empty directory without reading the mounts. @returns true when it no longer exists */
 function isGone(dir: string): boolean {
-  if (!lstatSync(dir, { throwIfNoEntry: false })) return true; // most pods have none, and an error costs ten times as much as a look
+  if (!lstatSync(dir, { throwIfNoEntry: false })) return true; // the usual case; lstat is ten times cheaper than a failing rmdir
   try {
     rmdirSync(dir);
     return true;
@@ -384,7 +386,7 @@ function isGone(dir: string): boolean {
   }
 }
 
-/** What no container writes to, whatever its mount says. Follows `GetAttributes` of the kubelet's plugins. */
+/** True for volumes that are always read-only. Follows `GetAttributes` of the kubelet's plug-ins. */
 const isReadOnly = ({
   image,
   configMap,
@@ -397,15 +399,15 @@ const isReadOnly = ({
   (image ?? configMap ?? secret ?? downwardAPI ?? projected) !== undefined ||
   (nfs ?? persistentVolumeClaim)?.readOnly === true;
 
-/** What must never lie on a disk, and the fields that the kubelet treats alike. Follows its plugins' `wrappedVolumeSpec`. */
+/** True for volumes that must not be stored on disk, and those that the kubelet treats alike. Follows its plug-ins' `wrappedVolumeSpec`. */
 const inMemory = ({ secret, downwardAPI, projected }: Volume): boolean =>
   (secret ?? downwardAPI ?? projected) !== undefined;
 
-/** What follows its source while the pod runs. Follows `RequiresRemount` of the kubelet's plugins. */
+/** True for volumes that are updated while the pod runs. Follows `RequiresRemount` of the kubelet's plug-ins. */
 const isWrittenAnew = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
   (configMap ?? secret ?? downwardAPI ?? projected) !== undefined;
 
-/** Whether a payload was written already: a mount would hide it from running containers. */
+/** True when a payload was written; mounting over it would hide it from running containers. */
 const holdsFiles = (dir: string): boolean => existsSync(join(dir, '..data'));
 
 function pluginOf(volume: Volume): string | undefined {
@@ -423,7 +425,7 @@ function notMounted(volumes: readonly Volume[]): AgentError {
   );
 }
 
-/** @param failed volumes that could not be mounted beside those that could not even be looked up */
+/** @param failed volumes that could not be mounted, besides those whose claim could not be resolved */
 function notProcessed(failed: readonly Volume[], faults: ReadonlyMap<Volume, string>): AgentError {
   const names = (volumes: Iterable<Volume>): string =>
     [...volumes]

@@ -15,26 +15,26 @@ type ProjectedSource = NonNullable<Projected['sources']>[number];
 type TokenSource = NonNullable<ProjectedSource['serviceAccountToken']>;
 type BundleSource = TrustBundleSource & { readonly path: string };
 
-/** Where the parts of a projected volume come from; everything is of the pod's namespace. */
+/** Sources of a projected volume, in the pod's namespace. */
 export interface ProjectedSources extends DownwardSource {
-  /** @throws what `isNotFound` tells when there is none */
+  /** Returns a config map. @throws an error for which `isNotFound` is true when it does not exist */
   getConfigMap(name: string): Promise<ConfigMap>;
   getSecret(name: string): Promise<Secret>;
-  /** A token of the pod's service account, bound to the pod. */
+  /** Returns a token of the pod's service account, bound to the pod. */
   getToken(source: { readonly audience?: string; readonly expirationSeconds?: number }): Promise<string>;
-  /** PEM of the trust anchors that a source selects; rejects when there must be some and are none. */
+  /** Returns the trust anchors that a source selects, as PEM; rejects when there are none and the source is not optional. */
   getTrustBundle(source: TrustBundleSource): Promise<string>;
   readonly isNotFound: (reason: unknown) => boolean;
-  /** The user that alone may read tokens and trust anchors, where all containers run as one (kubelet `FsUserFrom`). */
+  /** Owner of tokens and trust anchors when all containers run as one user (kubelet `FsUserFrom`). */
   readonly fsUser?: number;
   readonly fsGroup?: number;
 }
 
 /**
- * The files of a projected volume: all its sources in order, a later one wins over an earlier of the same path.
+ * Returns the files of a projected volume: all sources in order, later ones override earlier ones at the same path.
  * Follows kubelet `projectedVolumeMounter.collectData`.
  *
- * @throws {AgentError} every source at fault at once
+ * @throws {AgentError} with the errors of all sources
  */
 export async function projectedPayload(volume: Projected, sources: ProjectedSources): Promise<Payload> {
   const { defaultMode } = volume;
@@ -83,7 +83,7 @@ async function sourcePayload(
   return {};
 }
 
-/** An optional object that does not exist counts as empty. */
+/** Returns an empty object when an optional one does not exist. */
 async function orEmpty<T extends object>(
   found: Promise<T>,
   optional: boolean | undefined,
@@ -122,7 +122,7 @@ async function bundlePayload(
   return readersOwn(source.path, await sources.getTrustBundle(source), defaultMode, sources);
 }
 
-/** A file that is its reader's alone where there is a single one; a group gets in by the ownership that the volume sets. */
+/** Restricts a file to its owner when there is a single user; the group gets access through the volume's ownership. */
 function readersOwn(
   path: string,
   text: string,

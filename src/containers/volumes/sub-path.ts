@@ -17,14 +17,14 @@ import type { Logger } from '../../base/logger.ts';
 import { layout } from '../paths/layout.ts';
 import type { Mounter } from './mounter.ts';
 
-/** One mount of a container that shows a part of a volume. */
+/** A mount of a container with a subpath of a volume. */
 export interface SubPathMount {
   readonly podUid: string;
   readonly container: string;
   readonly volume: string;
   readonly volumePath: string;
   readonly subPath: string;
-  /** The mount's place among the container's. */
+  /** Index of the mount in the container. */
   readonly index: number;
 }
 
@@ -32,16 +32,16 @@ export interface SubPathsDeps {
   readonly rootDir: string;
   readonly mounter: Pick<Mounter, 'isMountPoint' | 'bindMount' | 'unmount'>;
   readonly logger: Logger;
-  /** Process whose open files the mount command can see. */
+  /** Process whose open file descriptors the mount command can access. */
   readonly pid: number;
-  /** Rejects when a path answers no more; what it answers does not matter. */
+  /** Rejects when a path does not respond; any response is fine. */
   readonly answers: (path: string) => Promise<void>;
 }
 
 /**
- * Makes parts of volumes safe to mount: a container could have put a link there that leads out of its volume. Links are followed first, as
- * far as they stay within the volume; then the part is opened one element at a time without following any, and what was opened is mounted
- * elsewhere, so nothing can be exchanged in between.
+ * SubPaths makes subpaths safe to mount: a container could place a link that leads out of its volume. Links are resolved first and must
+ * stay within the volume; then the subpath is opened element by element without following links, and the open file is bind-mounted
+ * elsewhere, so nothing can be replaced in between.
  *
  * Follows kubelet `subpath.PrepareSafeSubpath` and `SafeMakeDir`.
  */
@@ -53,22 +53,24 @@ export class SubPaths {
   }
 
   /**
-   * The path to mount instead of the part itself. What does not exist is made as directories, the last with the rights of the volume. A part that
-   * was prepared before and has been exchanged since, as a config map's files are, is prepared anew.
+   * Returns the path to mount in place of the subpath. Missing elements are created as directories, the last with the mode of the volume. A
+   * subpath
+   * that was replaced since it was prepared, such as a config map's file, is prepared again.
    *
-   * @throws {AgentError} `deadline_exceeded` when the volume does not answer; `failed_precondition` when there is none, or the part leads out
-   *   of it or cannot be made. Why that is is logged alone: it could tell a pod what lies on the host.
+   * @throws {AgentError} `deadline_exceeded` when the volume does not respond; `failed_precondition` when it does not exist, or the subpath
+   * leads
+   * out of it or cannot be created. The cause is only logged, as it could reveal to a pod what is on the host.
    */
   async prepare(mount: SubPathMount): Promise<string> {
-    const wanted = join(mount.volumePath, mount.subPath);
+    const requested = join(mount.volumePath, mount.subPath);
     const target = join(
       layout.subPaths(this.#deps.rootDir, mount.podUid),
       fileName(mount.volume, 'the name of a volume'),
       fileName(mount.container, 'the name of a container'),
       String(mount.index),
     );
-    for (const path of [wanted, target]) await this.#deps.answers(path);
-    const isThere = (await ifThere(stat(wanted)).catch(() => 'something else')) !== undefined;
+    for (const path of [requested, target]) await this.#deps.answers(path);
+    const isThere = (await ifThere(stat(requested)).catch(() => 'something else')) !== undefined;
     if (!isThere) await demandVolume(mount.volumePath);
     try {
       return await this.#prepare(mount, target);
@@ -110,7 +112,7 @@ export class SubPaths {
   }
 }
 
-/** A part is made only in a volume that is there. */
+/** Checks that the volume exists before a subpath is created in it. */
 async function demandVolume(path: string): Promise<void> {
   try {
     await stat(path);
@@ -119,13 +121,13 @@ async function demandVolume(path: string): Promise<void> {
   }
 }
 
-/** Files of volumes that the agent itself reads may have this many bytes. */
+/** Maximum size of a file in a volume that the agent reads, bytes. */
 const maxFileBytes = 1024 * 1024;
 
 /**
- * The text of a file that a pod wrote into one of its volumes, read as safely as parts are mounted; absent: there is no such file.
+ * Returns the text of a file that a pod wrote to a volume, opened as safely as a subpath; `undefined` when it does not exist.
  *
- * @throws {AgentError} `failed_precondition` when it leads out of the volume, is no regular file or larger than 1 MiB
+ * @throws {AgentError} `failed_precondition` when it leads out of the volume, is not a regular file or is larger than 1 MiB
  */
 export async function readWithin(volumePath: string, path: string): Promise<string | undefined> {
   const base = await ifThere(realpath(volumePath));
@@ -144,7 +146,7 @@ export async function readWithin(volumePath: string, path: string): Promise<stri
 
 const isSame = (a: Stats, b: Stats): boolean => a.dev === b.dev && a.ino === b.ino;
 
-/** The same words for every link that may not be followed: a pod must not learn from them what there is on the host. */
+/** The same message for every rejected link, as details could reveal to a pod what is on the host. */
 const leadsOut = (subPath: string, why: string): AgentError =>
   new AgentError(
     'failed_precondition',
@@ -154,20 +156,20 @@ const leadsOut = (subPath: string, why: string): AgentError =>
     },
   );
 
-/** The part with its links followed, relative to `base`; what does not exist yet stays as it is said. */
+/** Returns the subpath with its links resolved, relative to `base`; missing elements are left unchanged. */
 async function resolvedWithin(base: string, subPath: string): Promise<string> {
   const elements = elementsBelow(subPath, 'a part of a volume');
-  for (let known = elements.length; known >= 0; known--) {
-    const real = await ifThere(realpath(join(base, ...elements.slice(0, known))));
+  for (let existing = elements.length; existing >= 0; existing--) {
+    const real = await ifThere(realpath(join(base, ...elements.slice(0, existing))));
     if (real === undefined) continue;
     const inside = relative(base, real);
     if (inside.split('/')[0] === '..') throw leadsOut(subPath, `it leads to "${real}"`);
-    return join(inside, ...elements.slice(known));
+    return join(inside, ...elements.slice(existing));
   }
   return subPath;
 }
 
-/** What a look finds; absent: there is nothing. */
+/** Returns the result of a file operation; `undefined` when the path does not exist. */
 async function ifThere<T>(look: Promise<T>): Promise<T | undefined> {
   try {
     return await look;
@@ -177,13 +179,13 @@ async function ifThere<T>(look: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What lies in what was opened. */
+/** Returns the path of an element in an open directory. */
 const within = ({ fd }: FileHandle, element = ''): string => join(byDescriptor(fd), element);
 
-/** Opens the part of a directory that is not there, or returns nothing. */
+/** Opens a missing element of a directory, or returns `undefined`. */
 type WhenMissing<T> = (path: string, open: () => Promise<FileHandle>) => Promise<T>;
 
-/** Opens what lies at `subPath` below `base`, element by element; links are refused. The caller closes it. */
+/** Opens `subPath` below `base`, element by element, rejecting links. The caller closes the file. */
 async function openWithin<T extends FileHandle | undefined>(
   base: string,
   subPath: string,
@@ -215,7 +217,7 @@ async function openElement<T extends FileHandle | undefined>(
   throw leadsOut(subPath, `"${element}" leads to "${await readlink(path).catch(() => 'somewhere')}"`);
 }
 
-/** Makes directories that are missing. Follows kubelet `doSafeMakeDir`: the last one has the rights of the volume past the umask. */
+/** Creates missing directories. Follows kubelet `doSafeMakeDir`: the last one gets the mode of the volume, regardless of the umask. */
 class Maker {
   readonly #mode: number;
   #hasMade = false;

@@ -5,33 +5,33 @@ import { type LabelSelector, labelSelectorMatches } from '../../kube/label-selec
 import { nameOf } from '../../kube/names.ts';
 import type { KubeObject } from '../../kube/types.ts';
 
-/** Trust anchors, as the API server keeps them. */
+/** Trust anchors: a ClusterTrustBundle object. */
 export interface ClusterTrustBundle extends KubeObject {
   readonly spec: {
-    /** Whose certificates they vouch for; absent: nobody's in particular. */
+    /** Signer that the anchors belong to; absent: none in particular. */
     readonly signerName?: string;
     /** Certificates in PEM. */
     readonly trustBundle: string;
   };
 }
 
-/** Which bundles a projected source means: one by its name, or those of a signer. */
+/** Selects bundles: one by name, or those of a signer. */
 export interface TrustBundleSource {
   readonly name?: string;
   readonly signerName?: string;
-  /** Among the signer's; absent: none of them, empty: all. */
+  /** Selector among the signer's bundles; absent: none, empty: all. */
   readonly labelSelector?: LabelSelector;
-  /** That there are none is no fault: the file is empty. */
+  /** True when an empty result is allowed: the file is empty then. */
   readonly optional?: boolean;
 }
 
 /**
- * The trust anchors that a source selects.
+ * Returns the trust anchors that a source selects.
  *
  * Follows kubelet `clustertrustbundle.InformerManager`.
  *
- * @param salt decides about the order of the anchors, so that nobody comes to rely on it: another one with each start of the agent
- * @throws {AgentError} `not_found` when the source selects none, and must
+ * @param salt determines the order of the anchors, so that no one depends on it; changes with each start of the agent
+ * @throws {AgentError} `not_found` when the source selects none and is not optional
  */
 export function trustAnchors(
   bundles: readonly ClusterTrustBundle[],
@@ -58,7 +58,7 @@ export function trustAnchors(
 const block = /-----BEGIN ([A-Z0-9 ]+)-----([^]*?)-----END \1-----/g;
 const headers = /^.*:.*$/gm;
 
-/** Every certificate once, in an order of its own, without what stands between them. */
+/** Returns each certificate once, in a salted order, without text between them. */
 function normalized(text: string, salt: string): string {
   const anchors = new Map<string, string>();
   for (const [, , body = ''] of text.matchAll(block)) {

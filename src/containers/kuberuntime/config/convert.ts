@@ -25,7 +25,7 @@ import { identityFromLabels, recordFromAnnotations } from './labels.ts';
 /** Formats a container ID of the API: `type://id`. */
 export const containerId = (runtimeName: string, id: string): string => `${runtimeName}://${id}`;
 
-/** The runtime's own id of a container ID; an id without type passes through. */
+/** Returns the runtime's own id of a container ID; an id without a type is returned unchanged. */
 export function runtimeId(id: string): string {
   const at = id.indexOf('://');
   return at < 0 ? id : id.slice(at + 3);
@@ -38,17 +38,17 @@ const states: Readonly<Partial<Record<ContainerState, RuntimeContainerState>>> =
   [ContainerState.CONTAINER_UNKNOWN]: 'unknown',
 };
 
-/** A state of a newer runtime is one that is not known. */
+/** Converts a state; values that newer runtimes may add become `unknown`. */
 const stateOf = (state: ContainerState | undefined): RuntimeContainerState => states[state ?? 0] ?? 'unknown';
 
-/** Nanoseconds since the epoch as milliseconds. */
+/** Converts nanoseconds since the epoch to milliseconds. */
 const millis = (nanos: number | undefined): number => (nanos ?? 0) / 1e6;
 
 /**
- * A CRI container status as the kubelet keeps it: identity from labels, hash and restart count from annotations; exit code, end and
- * texts only of an exited one. Follows `toKubeContainerStatus` (pkg/kubelet/kuberuntime).
+ * Converts a CRI container status: identity from labels, hash and restart count from annotations; exit code, end and
+ * messages only of an exited one. Follows `toKubeContainerStatus` (pkg/kubelet/kuberuntime).
  *
- * @param actuated the resources last handed to the runtime, if known
+ * @param actuated resources last applied by the runtime, if known
  */
 export function toContainerStatus(
   status: ContainerStatus,
@@ -70,7 +70,7 @@ export function toContainerStatus(
   };
 }
 
-/** The state and what only some states have. */
+/** Returns the state and the members that depend on it. */
 function courseOf(
   status: ContainerStatus,
 ): Pick<
@@ -122,7 +122,7 @@ const mountsOf = ({ mounts }: ContainerStatus): Pick<RuntimeContainerStatus, 'mo
       }
     : {};
 
-/** What the runtime says of CPU and memory; `undefined` when it says nothing (`toKubeContainerResources`). */
+/** Converts CPU and memory of the status; `undefined` when the runtime does not report them (`toKubeContainerResources`). */
 function toResources(linux: LinuxContainerResources | undefined): RuntimeContainerResources | undefined {
   if (!linux) return undefined;
   const { cpuPeriod = 0, cpuQuota = 0, cpuShares = 0, memoryLimitInBytes = 0 } = linux;
@@ -136,7 +136,7 @@ function toResources(linux: LinuxContainerResources | undefined): RuntimeContain
   return Object.keys(resources).length > 0 ? resources : undefined;
 }
 
-/** The runtime cannot tell a memory request, and some tell nothing at all: what was actuated fills in. */
+/** Fills in actuated resources: CRI has no memory request, and some runtimes report nothing. */
 function withActuated(
   reported: RuntimeContainerResources | undefined,
   actuated: ResourceRequirements | undefined,
@@ -157,7 +157,7 @@ const bytes = (text: string | undefined): number => (text === undefined ? 0 : va
 const milli = (text: string | undefined): number =>
   text === undefined ? 0 : milliValueOf(parseQuantity(text));
 
-/** A container of a listing (`toKubeContainer`). */
+/** Converts a container of a listing (`toKubeContainer`). */
 export function toRuntimeContainer(container: Container, runtimeName: string): RuntimeContainer {
   return {
     id: containerId(runtimeName, container.id ?? ''),
@@ -171,7 +171,7 @@ export function toRuntimeContainer(container: Container, runtimeName: string): R
   };
 }
 
-/** A sandbox of a listing, shown as a container: ready runs, not ready has exited (`sandboxToKubeContainer`). */
+/** Converts a sandbox of a listing to a container: ready becomes running, not ready exited (`sandboxToKubeContainer`). */
 export const toSandboxContainer = (sandbox: PodSandbox, runtimeName: string): RuntimeContainer => ({
   id: containerId(runtimeName, sandbox.id ?? ''),
   name: '',
@@ -189,7 +189,7 @@ const networkModes: Readonly<Record<NamespaceMode, RuntimeSandboxStatus['network
   [NamespaceMode.TARGET]: 'POD',
 };
 
-/** A sandbox in detail; without namespace information its network is its own. */
+/** Converts a sandbox status; without namespace information the sandbox has a network of its own. */
 export const toSandboxStatus = (status: PodSandboxStatus): RuntimeSandboxStatus => ({
   id: status.id ?? '',
   state: sandboxReady(status.state) ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
@@ -205,7 +205,7 @@ function networkOf({ network }: PodSandboxStatus): Pick<RuntimeSandboxStatus, 'n
   return { network: { ip: network.ip ?? '', ...(additionalIps.length > 0 && { additionalIps }) } };
 }
 
-/** The pod's addresses, primary first; none with the host's network, whose addresses are the node's (`determinePodSandboxIPs`). */
+/** Returns the pod's addresses, primary first; empty on the host network, where the pod has the node's (`determinePodSandboxIPs`). */
 export function podIpsOf(
   sandbox: RuntimeSandboxStatus,
   hostNetwork: boolean = sandbox.networkMode === 'NODE',
@@ -214,7 +214,7 @@ export function podIpsOf(
   return [sandbox.network.ip, ...(sandbox.network.additionalIps ?? [])].filter((ip) => ip !== '');
 }
 
-/** What of an observed pod still runs, in the shape that a kill takes (`ConvertPodStatusToRunningPod`). */
+/** Returns the part of an observed pod that still runs, in the form that a kill takes (`ConvertPodStatusToRunningPod`). */
 export function runningPodOf(pod: Pod, observed: RuntimePodStatus, runtimeName: string): RuntimePod {
   return {
     uid: observed.uid,

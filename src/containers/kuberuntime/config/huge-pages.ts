@@ -5,12 +5,12 @@ import type { HugepageLimit } from '../../../provider/cri-messages.ts';
 import { hugePageUnit } from '../../../kube/resources/huge-page-unit.ts';
 
 /**
- * A limit for each page size that the host offers, 0 where there is none, so that none stays unlimited. Of a size for which the container
- * has no limit of its own it may use the pod's.
+ * Returns a limit for each huge page size of the host, 0 where there is none, so that no size is unlimited. A size for which the container
+ * has no limit of its own gets the pod's.
  *
  * Follows `GetHugepageLimitsFromResources` (pkg/kubelet/kuberuntime).
  *
- * @param hostSizes spelled as by {@link hugePageUnit}
+ * @param hostSizes in the form of {@link hugePageUnit}
  */
 export function hugePageLimits(
   pod: Pod,

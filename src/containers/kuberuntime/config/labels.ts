@@ -4,7 +4,7 @@ import type { Container, Pod } from '../../../kube/types.ts';
 import { nameOf, namespaceOf, uidOf } from '../../../kube/names.ts';
 import { hashContainer, hashText } from './hash.ts';
 
-/** Labels on sandboxes and containers: what pod and container they are of. Any kubelet reads and writes the same. */
+/** Labels of sandboxes and containers that identify their pod and container; shared with the kubelet. */
 export const podNameLabel = 'io.kubernetes.pod.name';
 export const podNamespaceLabel = 'io.kubernetes.pod.namespace';
 export const podUidLabel = 'io.kubernetes.pod.uid';
@@ -19,14 +19,14 @@ const portsAnnotation = 'io.kubernetes.container.ports';
 const podDeletionGraceAnnotation = 'io.kubernetes.pod.deletionGracePeriod';
 const podGraceAnnotation = 'io.kubernetes.pod.terminationGracePeriod';
 
-/** The fields of ports and of handlers, all levels of them, in the order in which a kubelet writes them. */
+/** The fields of ports and handlers at every level, in the order in which the kubelet writes them. */
 const portFields = ['name', 'hostPort', 'containerPort', 'protocol', 'hostIP'] as const;
 const handlerFields = [
   ...['exec', 'command', 'httpGet', 'path', 'port', 'host', 'scheme', 'httpHeaders', 'name', 'value'],
   ...['tcpSocket', 'sleep', 'seconds'],
 ] as const;
 
-/** Fields that Go leaves out when they are zero or empty. */
+/** Fields that Go omits when they are zero or empty. */
 const optionalOfPorts: ReadonlySet<string> = new Set(['name', 'hostPort', 'protocol', 'hostIP']);
 const optionalOfHandlers: ReadonlySet<string> = new Set(['command', 'path', 'host', 'scheme', 'httpHeaders']);
 
@@ -40,7 +40,7 @@ const withoutZeros = (value: object, optional: ReadonlySet<string>): unknown =>
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** Labels of a sandbox: the pod's own, then the three that name it (`newPodLabels`). */
+/** Returns the labels of a sandbox: the pod's own and the three that identify the pod (`newPodLabels`). */
 export const newPodLabels = (pod: Pod): StringMap => ({
   ...pod.metadata?.labels,
   [podNameLabel]: nameOf(pod),
@@ -48,7 +48,7 @@ export const newPodLabels = (pod: Pod): StringMap => ({
   [podUidLabel]: uidOf(pod),
 });
 
-/** Labels of a container (`newContainerLabels`). */
+/** Returns the labels of a container (`newContainerLabels`). */
 export const newContainerLabels = (container: Pick<Container, 'name'>, pod: Pod): StringMap => ({
   [podNameLabel]: nameOf(pod),
   [podNamespaceLabel]: namespaceOf(pod),
@@ -56,7 +56,7 @@ export const newContainerLabels = (container: Pick<Container, 'name'>, pod: Pod)
   [containerNameLabel]: container.name,
 });
 
-/** Annotations of a container: all that is needed to stop it when its pod is no longer known (`newContainerAnnotations`). */
+/** Returns the annotations of a container: all that stopping it requires when its pod is unknown (`newContainerAnnotations`). */
 export function newContainerAnnotations(
   container: Container,
   pod: Pod,
@@ -82,7 +82,7 @@ export function newContainerAnnotations(
   return annotations;
 }
 
-/** Who a container belongs to, read from its labels; an absent label reads as empty. */
+/** Pod and container that a container's labels name; an absent label reads as empty. */
 export interface ContainerIdentity {
   readonly podName: string;
   readonly podNamespace: string;
@@ -90,7 +90,7 @@ export interface ContainerIdentity {
   readonly containerName: string;
 }
 
-/** Follows `getContainerInfoFromLabels`. */
+/** Reads the identity from labels. Follows `getContainerInfoFromLabels`. */
 export const identityFromLabels = (labels: StringMap | undefined): ContainerIdentity => ({
   podName: labels?.[podNameLabel] ?? '',
   podNamespace: labels?.[podNamespaceLabel] ?? '',
@@ -98,7 +98,7 @@ export const identityFromLabels = (labels: StringMap | undefined): ContainerIden
   containerName: labels?.[containerNameLabel] ?? '',
 });
 
-/** What a container's annotations say; missing or broken ones read as zero (`getContainerInfoFromAnnotations`). */
+/** Values of a container's annotations; missing or invalid ones read as zero (`getContainerInfoFromAnnotations`). */
 export interface ContainerRecord {
   readonly hash: number;
   readonly restartCount: number;
@@ -128,7 +128,7 @@ export function recordFromAnnotations(annotations: StringMap | undefined): Conta
   };
 }
 
-/** Go's numbers end at 64 bits, ours grow coarse long before. */
+/** Parses a number as Go does: `undefined` outside int64; values above 2^53 lose precision. */
 function wholeNumber(text: string): number | undefined {
   if (!/^[+-]?\d+$/.test(text)) return undefined;
   const value = BigInt(text);
@@ -151,7 +151,7 @@ function jsonOf(text: string): object | undefined {
   }
 }
 
-/** The pod that labels name, as far as they do. */
+/** Returns the pod that labels identify. */
 export function podFromLabels(labels: StringMap | undefined): {
   readonly pod: Pod;
   readonly containerName: string;

@@ -9,26 +9,26 @@ import { amountsOf, qosClassOf } from '../../../kube/resources/resources.ts';
 import type { Container, Pod } from '../../../kube/types.ts';
 import type { LinuxContainerResources } from '../../../provider/cri-messages.ts';
 
-/** Swap as the node has it and as the kubelet is told to share it out. */
+/** Swap of the node and its configuration. */
 export interface SwapSettings {
-  /** Kubelet `memorySwap.swapBehavior`; anything but `LimitedSwap` gives containers none. */
+  /** Kubelet `memorySwap.swapBehavior`; any value but `LimitedSwap` gives containers no swap. */
   readonly behavior: string;
   readonly capacityBytes: number;
 }
 
-/** Reserving and throttling memory (cgroup v2). */
+/** Settings of memory reservation and throttling (cgroup v2). */
 export interface MemoryQos {
-  /** Kubelet `memoryReservationPolicy`: `None`, or `TieredReservation` to keep what is requested for the container. */
+  /** Kubelet `memoryReservationPolicy`: `None`, or `TieredReservation` to reserve requested memory. */
   readonly reservationPolicy: string;
-  /** Kubelet `memoryThrottlingFactor`, 0 to 1: where between request and limit a container is slowed down. */
+  /** Kubelet `memoryThrottlingFactor`, 0 to 1: where between request and limit throttling begins. */
   readonly throttlingFactor: number;
-  /** What a container without a limit could use at most. */
+  /** Upper bound for a container without a limit. */
   readonly allocatableBytes: number;
-  /** Default: 4096. */
+  /** Page size; default: 4096. */
   readonly pageBytes?: number;
 }
 
-/** The node's side of swap. */
+/** The node's swap settings. */
 interface SwapNode {
   readonly memoryCapacityBytes: number;
   readonly cgroupV2?: boolean;
@@ -47,8 +47,8 @@ function memoryOf({ resources }: Container): MemoryOf {
 }
 
 /**
- * How much a container may swap: in proportion to the memory that it requests, and nothing for those whose memory is a promise (other
- * than burstable, critical, limited to what they request). Without cgroup v2 nobody swaps.
+ * Returns a container's swap limit: proportional to its memory request, and none for containers without swap access (pods
+ * other than burstable, critical pods, containers with limit = request). Without cgroup v2 no container swaps.
  *
  * Follows `configureContainerSwapResources` (pkg/kubelet/kuberuntime).
  *
@@ -61,13 +61,13 @@ export function swapOf(
   node: SwapNode,
 ): Pick<LinuxContainerResources, 'unified' | 'memorySwapLimitInBytes'> {
   if (!node.swap) return {};
-  // v1 limits memory and swap together
+  // v1 has one limit for memory and swap together.
   if (!node.cgroupV2) return memoryLimit === undefined ? {} : { memorySwapLimitInBytes: memoryLimit };
   const allowed = maySwap(pod, container, node.swap) ? swapShare(container, node, node.swap) : 0;
   return { unified: { 'memory.swap.max': String(allowed) } };
 }
 
-/** Is the container given swap (`GetContainerSwapBehavior`)? */
+/** True when a container may use swap (`GetContainerSwapBehavior`). */
 export const isSwappable = (pod: Pod, container: Container, { cgroupV2, swap }: SwapNode): boolean =>
   cgroupV2 === true && swap !== undefined && maySwap(pod, container, swap);
 
@@ -82,7 +82,7 @@ function maySwap(pod: Pod, container: Container, { behavior }: SwapSettings): bo
   );
 }
 
-/** A container that requests more than the node has gets none. */
+/** Returns a container's share of the node's swap; 0 when it requests more memory than the node has. */
 function swapShare(
   container: Container,
   { memoryCapacityBytes }: SwapNode,
@@ -93,8 +93,9 @@ function swapShare(
 }
 
 /**
- * The memory that the kernel keeps for a container (`memory.min` for guaranteed pods, `memory.low` for others) and from where on
- * it slows the container down (`memory.high`), a whole number of pages between request and limit.
+ * Returns the memory that the kernel reserves for a container (`memory.min` for guaranteed pods, `memory.low` for others) and the value at
+ * which
+ * it throttles the container (`memory.high`), a multiple of the page size between request and limit.
  *
  * Follows the memory QoS part of `generateLinuxContainerResources`.
  */

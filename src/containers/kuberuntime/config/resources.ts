@@ -20,36 +20,36 @@ import type { LinuxContainerResources } from '../../../provider/cri-messages.ts'
 import { hugePageLimits } from './huge-pages.ts';
 import { type MemoryQos, memoryQosOf, type SwapSettings, swapOf } from './memory-limits.ts';
 
-/** What of the node the limits of a container depend on. */
+/** Node settings that determine the limits of containers. */
 export interface ResourceSettings {
   readonly memoryCapacityBytes: number;
-  /** Whether CPU limits are enforced by CFS quota (kubelet `cpuCFSQuota`); default: yes. */
+  /** Enforce CPU limits by CFS quota (kubelet `cpuCFSQuota`); default: true. */
   readonly cpuCfsQuota?: boolean;
-  /** Default: the kernel's 100 ms. */
+  /** CFS period in microseconds; default: the kernel's 100 ms. */
   readonly cpuCfsPeriodMicros?: number;
-  /** Whether the node has cgroup v2 alone; default: no, so nothing is set that only v2 knows. */
+  /** True when the node has cgroup v2 only; default: false, so nothing specific to v2 is set. */
   readonly cgroupV2?: boolean;
-  /** Kubelet `singleProcessOOMKill`; only an explicit `false` ends all processes of a container together (cgroup v2). */
+  /** Kubelet `singleProcessOOMKill`; with an explicit `false`, an OOM kill ends all processes of a container (cgroup v2). */
   readonly singleProcessOomKill?: boolean;
-  /** The sizes of huge pages that the host offers, as the kernel's cgroup files spell them: `2MB`. Default: none. */
+  /** Huge page sizes of the host, in the form of the kernel's cgroup files: `2MB`. Default: none. */
   readonly hugePageSizes?: readonly string[];
-  /** Absent: the host cannot limit swap. */
+  /** Swap settings; absent: the host cannot limit swap. */
   readonly swap?: SwapSettings;
-  /** Absent: memory is neither reserved nor throttled (kubelet feature `MemoryQoS`). */
+  /** Memory QoS settings; absent: memory is neither reserved nor throttled (kubelet feature `MemoryQoS`). */
   readonly memoryQos?: MemoryQos;
 }
 
-/** What is limited, before the node has a say. */
+/** Requests and limits before the node's settings apply. */
 interface Wanted {
-  /** Absent: not requested, the limit counts. */
+  /** CPU request; absent: the limit is used. */
   readonly cpuRequest?: Quantity;
   readonly cpuLimit: Quantity;
   readonly memoryLimit: Quantity;
 }
 
 /**
- * What the runtime sets for one container: CPU shares by request (by limit where nothing is requested), quota and memory by limit, huge
- * pages, swap, and how likely it is killed for memory. A container without a limit of its own has the pod's.
+ * Returns a container's Linux resources: CPU shares by request (by limit without one), quota and memory by limit, huge
+ * pages, swap and the OOM score. A container without a limit of its own gets the pod's.
  *
  * Follows `generateLinuxContainerResources` (pkg/kubelet/kuberuntime).
  */
@@ -83,7 +83,7 @@ export function linuxResources(
   };
 }
 
-/** What a whole pod may use, its overhead left out. Follows `calculateSandboxResources`. */
+/** Returns the resources of a whole pod without its overhead. Follows `calculateSandboxResources`. */
 export function sandboxResources(pod: Pod, settings: ResourceSettings): LinuxContainerResources {
   const requests = podRequests(pod, { excludeOverhead: true });
   const limits = podLimits(pod, { excludeOverhead: true });
@@ -97,7 +97,7 @@ export function sandboxResources(pod: Pod, settings: ResourceSettings): LinuxCon
   );
 }
 
-/** What running the pod costs beside its containers; empty without an overhead. Follows `convertOverheadToLinuxResources`. */
+/** Returns the resources of the pod's overhead; empty without one. Follows `convertOverheadToLinuxResources`. */
 export function overheadResources(pod: Pod, settings: ResourceSettings): LinuxContainerResources {
   if (!pod.spec?.overhead) return {};
   const overhead = amountsOf(pod.spec.overhead);
@@ -108,7 +108,7 @@ export function overheadResources(pod: Pod, settings: ResourceSettings): LinuxCo
   );
 }
 
-/** Follows `calculateLinuxResources`. */
+/** Converts requests and limits. Follows `calculateLinuxResources`. */
 function linuxResourcesOf(
   { cpuRequest, cpuLimit, memoryLimit }: Wanted,
   settings: ResourceSettings,
@@ -125,7 +125,7 @@ function linuxResourcesOf(
   };
 }
 
-/** The container's own limit or, where it has none, the pod's. */
+/** Returns the effective limit per resource: the container's own or, without one, the pod's. */
 function effectiveLimits(pod: Pod, container: Container): (resource: string) => Quantity {
   const own = amountsOf(container.resources?.limits);
   const whole: ResourceList = hasPodLevelResources(pod) ? (pod.spec?.resources?.limits ?? {}) : {};

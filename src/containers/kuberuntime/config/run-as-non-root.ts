@@ -7,9 +7,9 @@ import type { ImageUser } from '../../images/image-user.ts';
 const maxUid = 2_147_483_647;
 
 /**
- * Makes sure that a container which must not run as root does not. Follows `verifyRunAsNonRoot` (pkg/kubelet/kuberuntime).
+ * Checks that a container with `runAsNonRoot` does not run as root. Follows `verifyRunAsNonRoot` (pkg/kubelet/kuberuntime).
  *
- * @throws {AgentError} `invalid_argument`, in the kubelet's words
+ * @throws {AgentError} `invalid_argument` with the kubelet's message
  */
 export function verifyRunAsNonRoot(pod: Pod, container: Container, user: ImageUser): void {
   const [own, whole] = [container.securityContext, pod.spec?.securityContext];

@@ -15,19 +15,19 @@ import { overheadResources, type ResourceSettings, sandboxResources } from './re
 import { sandboxSecurityContext } from './security-context.ts';
 import { podUsersOf } from './user-namespace.ts';
 
-/** Linux host names end here. */
+/** Maximum length of a Linux host name. */
 const hostnameLimit = 64;
 
-/** Settings of the node that configurations follow. */
+/** Node settings that configurations depend on. */
 export interface ConfigSettings extends ResourceSettings {
-  /** Where pods' log folders are, e.g. `/var/log/pods`. */
+  /** Directory of the pods' log directories, such as `/var/log/pods`. */
   readonly podLogsRoot: string;
 }
 
 /**
- * What RunPodSandbox is asked for. Follows `generatePodSandboxConfig` (pkg/kubelet/kuberuntime).
+ * Returns the configuration for RunPodSandbox. Follows `generatePodSandboxConfig` (pkg/kubelet/kuberuntime).
  *
- * @throws {AgentError} `invalid_argument` when the host name does not fit
+ * @throws {AgentError} `invalid_argument` when the host name is too long
  */
 export async function generateSandboxConfig(
   pod: Pod,
@@ -50,7 +50,7 @@ export async function generateSandboxConfig(
   };
 }
 
-/** The name that the kernel is given: the fully qualified one if the pod wants that (`GetNodenameForKernel`). */
+/** Returns the host name for the kernel: the fully qualified name with `setHostnameAsFQDN` (`GetNodenameForKernel`). */
 function kernelHostname(pod: Pod, helper: RuntimeHelper): string {
   const { hostname, domain } = helper.hostnameAndDomain(pod);
   if (pod.spec?.setHostnameAsFQDN !== true || domain === '') return hostname;
@@ -68,7 +68,7 @@ const protocols: Readonly<Record<string, Protocol>> = tableOf({
   SCTP: Protocol.SCTP,
 });
 
-/** Every port, with or without one on the host; of several that are called alike in one container, the first (`MakePortMappings`). */
+/** Returns every port, with or without a host port; of ports with the same name in one container, the first (`MakePortMappings`). */
 function portMappingsOf({ ports = [] }: Container): PortMapping[] {
   const byName = new Map<string, PortMapping>();
   for (const { name = '', protocol = '', containerPort, hostPort = 0, hostIP = '' } of ports) {

@@ -16,9 +16,9 @@ import { appArmorOf, procPathsOf, seccompOf, type SecuritySettings } from './sec
 import { type PodUsers, userNamespaceOf } from './user-namespace.ts';
 
 /**
- * Which of the node's namespaces a pod shares (`NamespacesForPod`, pkg/kubelet/kuberuntime/util).
+ * Returns which namespaces of the node a pod shares (`NamespacesForPod`, pkg/kubelet/kuberuntime/util).
  *
- * @throws {AgentError} `invalid_argument` when the pod cannot have users of its own
+ * @throws {AgentError} `invalid_argument` when the pod's user namespace cannot be provided
  */
 export function namespacesForPod(pod: Pod, users: PodUsers): NamespaceOption {
   const { spec } = pod;
@@ -33,10 +33,10 @@ export function namespacesForPod(pod: Pod, users: PodUsers): NamespaceOption {
 }
 
 /**
- * The security context of a sandbox; all but two settings are there only for a pod that has a security context itself.
+ * Returns the security context of a sandbox; most members are set only for a pod with a security context.
  *
- * @param extraGroups groups that the pod's volumes ask for
- * @throws {AgentError} `invalid_argument` for an unknown `supplementalGroupsPolicy`, and users of its own that the pod cannot have
+ * @param extraGroups groups that the pod's volumes require
+ * @throws {AgentError} `invalid_argument` for an unknown `supplementalGroupsPolicy`, or a user namespace that cannot be provided
  */
 export function sandboxSecurityContext(
   pod: Pod,
@@ -57,24 +57,25 @@ export function sandboxSecurityContext(
   };
 }
 
-/** What the security context of a container is made of besides pod and spec. */
+/** Inputs of a container's security context besides pod and spec. */
 export interface SecurityInputs {
-  /** Groups that the pod's volumes ask for. */
+  /** Groups that the pod's volumes require. */
   readonly extraSupplementalGroups: readonly number[];
-  /** The container whose processes it is to see, where it does not see the pod's or the node's anyway. */
+  /** The container whose processes an ephemeral container sees, unless it sees the pod's or the node's anyway. */
   readonly targetId?: string;
-  /** The user that the image runs as; counts where the spec names none. */
+  /** The image's user; used when the spec has none. */
   readonly imageUser?: ImageUser;
   readonly users: PodUsers;
   readonly security: SecuritySettings;
 }
 
 /**
- * The security context of a container: its own settings before the pod's.
+ * Returns the security context of a container; its own settings override the pod's.
  * Follows `determineEffectiveSecurityContext` (pkg/kubelet/kuberuntime).
  *
- * @throws {AgentError} `invalid_argument` for a local profile without a name, an unknown AppArmor type or `supplementalGroupsPolicy`, and users
- *   of its own that the pod cannot have
+ * @throws {AgentError} `invalid_argument` for a localhost profile without a name, an unknown AppArmor type or `supplementalGroupsPolicy`,
+ * or a
+ * user namespace that cannot be provided
  */
 export function containerSecurityContext(
   container: Container,
@@ -135,7 +136,7 @@ const userOf = ({ runAsUser, runAsGroup }: UserFields): User => ({
   ...(runAsGroup !== undefined && { runAsGroup: { value: runAsGroup } }),
 });
 
-/** The image's user where the spec names none. */
+/** Returns the image's user where the spec has none. */
 const containerUserOf = (context: UserFields, { uid, username }: ImageUser): User => ({
   ...(context.runAsUser === undefined && {
     ...(uid !== undefined && { runAsUser: { value: uid } }),

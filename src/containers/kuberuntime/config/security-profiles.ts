@@ -9,13 +9,13 @@ import {
   SecurityProfileProfileType,
 } from '../../../provider/cri-messages.ts';
 
-/** What of the node the security of a container depends on. */
+/** Node settings that determine the security of containers. */
 export interface SecuritySettings {
-  /** Containers that name no seccomp profile have the runtime's (kubelet `seccompDefault`); default: they have none. */
+  /** Containers without a seccomp profile get the runtime's default (kubelet `seccompDefault`); default: they get none. */
   readonly seccompDefault?: boolean;
-  /** Where `localhostProfile`s of seccomp are; the kubelet's default is below its own root. */
+  /** Directory of seccomp `localhostProfile`s; the kubelet's default is below its root directory. */
   readonly seccompProfileRoot?: string;
-  /** Whether the host labels files with SELinux; default: no, so no mount is relabelled. */
+  /** True when the host labels files with SELinux; default: false, so no mount is relabelled. */
   readonly selinuxEnabled?: boolean;
 }
 
@@ -27,10 +27,10 @@ const { RuntimeDefault, Unconfined, Localhost } = SecurityProfileProfileType;
 const defaultSeccompRoot = '/var/lib/kubelet/seccomp';
 
 /**
- * The seccomp profile of a container: its own, else the pod's, else the node's default.
+ * Returns the seccomp profile of a container: its own, otherwise the pod's, otherwise the node's default.
  * Follows `getSeccompProfile` (pkg/kubelet/kuberuntime).
  *
- * @throws {AgentError} `invalid_argument` when a local profile has no name
+ * @throws {AgentError} `invalid_argument` when a localhost profile has no name
  */
 export function seccompOf(
   container: ContainerContext | undefined,
@@ -52,10 +52,11 @@ export function seccompOf(
 const localhostPrefix = 'localhost/';
 
 /**
- * The AppArmor profile of a container: its own, else that of the pod's old annotation, else the pod's; as runtimes know it today and as
- * they did before. Follows `apparmor.GetProfile`.
+ * Returns the AppArmor profile of a container: its own, otherwise that of the pod's deprecated annotation, otherwise the pod's; in CRI's
+ * current
+ * and deprecated fields. Follows `apparmor.GetProfile`.
  *
- * @throws {AgentError} `invalid_argument` when a local profile has no name, or the type is unknown
+ * @throws {AgentError} `invalid_argument` when a localhost profile has no name, or the type is unknown
  */
 export function appArmorOf(pod: Pod, container: Container): ProfileFields {
   const profile =
@@ -109,7 +110,7 @@ const maskedPaths = [
 
 const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'] as const;
 
-/** What of the kernel's own files a container does not see or may not write: nothing is hidden with `procMount: Unmasked`. */
+/** Returns the masked and read-only paths of `/proc` and `/sys`; none with `procMount: Unmasked`. */
 export const procPathsOf = (
   context: ContainerContext | undefined,
 ): Pick<LinuxContainerSecurityContext, 'maskedPaths' | 'readonlyPaths'> =>

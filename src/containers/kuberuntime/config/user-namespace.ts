@@ -3,18 +3,18 @@ import type { Pod } from '../../../kube/types.ts';
 import type { UserNamespace } from '../../../provider/cri-messages.ts';
 import type { RuntimeHelper } from '../helper.ts';
 
-/** What the node could do for a pod that wants users of its own. */
+/** What the node can provide for a pod with a user namespace. */
 export interface PodUsers {
-  /** The runtime handler of the pod; empty: the default one. */
+  /** The pod's runtime handler; empty: the default handler. */
   readonly runtimeHandler: string;
-  /** Absent: the runtime is told nothing, and knows no user namespaces. */
+  /** Absent: the runtime does not support user namespaces, and the option is not set. */
   readonly mapping?: UserNamespace;
 }
 
-/** Whether a pod is to have users of its own. */
+/** True when a pod has its own user namespace (`hostUsers: false`). */
 export const wantsOwnUsers = ({ spec }: Pod): boolean => spec?.hostUsers === false;
 
-/** Asks for the ids of a pod's users on the host. */
+/** Requests the mapped ids of a pod. */
 export async function podUsersOf(
   pod: Pod,
   helper: Pick<RuntimeHelper, 'runtimeHandler' | 'userNamespace'>,
@@ -25,9 +25,9 @@ export async function podUsersOf(
 }
 
 /**
- * The user namespace of a pod. Follows `GetOrCreateUserNamespaceMappings`.
+ * Returns the user namespace of a pod. Follows `GetOrCreateUserNamespaceMappings`.
  *
- * @throws {AgentError} `invalid_argument` when the pod wants users of its own and the runtime cannot give them
+ * @throws {AgentError} `invalid_argument` when the pod needs a user namespace and the runtime does not support them
  */
 export function userNamespaceOf(pod: Pod, { runtimeHandler, mapping }: PodUsers): UserNamespace | undefined {
   if (mapping || !wantsOwnUsers(pod)) return mapping;

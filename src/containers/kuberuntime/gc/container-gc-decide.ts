@@ -1,17 +1,17 @@
 import type { RuntimePodStatus, RuntimeContainerStatus } from '../../../provider/runtime-pod.ts';
 import { runtimeId } from '../config/convert.ts';
 
-/** How many dead containers stay; a negative count means no limit. Kubelet's `GCPolicy`. */
+/** Limits of dead containers; a negative count means no limit. Kubelet's `GCPolicy`. */
 export interface ContainerGcPolicy {
-  /** Younger ones stay, ms. */
+  /** Minimum age of a container to be removed, ms. */
   readonly minAgeMs: number;
-  /** Dead instances kept per pod and container name. */
+  /** Dead instances to keep per pod and container name. */
   readonly maxPerPodContainer: number;
-  /** Dead instances kept on the node. */
+  /** Dead instances to keep on the node. */
   readonly maxContainers: number;
 }
 
-/** A container as the collection sees it. */
+/** A container as seen by garbage collection. */
 export interface GcContainer {
   readonly id: string;
   readonly podUid: string;
@@ -22,7 +22,7 @@ export interface GcContainer {
   readonly createdAt: number;
 }
 
-/** A sandbox as the collection sees it. */
+/** A sandbox as seen by garbage collection. */
 export interface GcSandbox {
   readonly id: string;
   readonly podUid: string;
@@ -31,11 +31,11 @@ export interface GcSandbox {
   readonly createdAt: number;
 }
 
-/** What is known of pods. */
+/** State of the pods for garbage collection. */
 export interface GcPods {
-  /** Nothing of unknown pods is removed before. */
+  /** False until every pod source has reported; nothing of unknown pods is removed before. */
   readonly allSourcesReady: boolean;
-  /** Also collect from pods that still exist but need no container any more (eviction under disk pressure). */
+  /** Also collect from pods that exist but need no container any more (eviction under disk pressure). */
   readonly evictNonDeletedPods: boolean;
   shouldPodContentBeRemoved(uid: string): boolean;
   shouldPodRuntimeBeRemoved(uid: string): boolean;
@@ -47,7 +47,8 @@ const isGone = (uid: string, pods: GcPods): boolean =>
   pods.shouldPodContentBeRemoved(uid) || (pods.evictNonDeletedPods && pods.shouldPodRuntimeBeRemoved(uid));
 
 /**
- * Which dead containers go: those of pods that are gone, then what is too much per container, then what is too much in all,
+ * Returns the dead containers to remove: those of deleted pods, then those above the limit per container, then those above the limit per
+ * node,
  * oldest first. Follows `evictContainers` (pkg/kubelet/kuberuntime/kuberuntime_gc.go).
  */
 export function containersToCollect<T extends GcContainer>(
@@ -74,7 +75,7 @@ export function containersToCollect<T extends GcContainer>(
   return collected;
 }
 
-/** By pod and name, each group newest first. */
+/** Groups containers by pod and name, each group newest first. */
 function groupsOf<T extends GcContainer>(containers: readonly T[]): T[][] {
   const groups = new Map<string, T[]>();
   for (const container of containers.toSorted(newestFirst)) {
@@ -90,9 +91,9 @@ const totalOf = (groups: readonly (readonly GcContainer[])[]): number =>
   groups.reduce((total, { length }) => total + length, 0);
 
 /**
- * Which sandboxes go: not ready, empty, and not the newest of a pod that is still there.
+ * Returns the sandboxes to remove: not ready, without containers, and not the newest of an existing pod.
  *
- * @param containers what remains, running ones included
+ * @param containers the remaining containers, including running ones
  */
 export function sandboxesToCollect(
   sandboxes: readonly GcSandbox[],
@@ -112,8 +113,8 @@ export function sandboxesToCollect(
 }
 
 /**
- * R42: exited instances to remove after the container `filterId` ended (all names when empty), newest first, without the newest
- * `keep`. An id that is not of this pod removes nothing. Follows `getContainersToDeleteInPod` (pkg/kubelet/pod_container_deletor.go).
+ * Returns the exited instances to remove after the container `filterId` ended (of all names when empty), newest first, except the newest
+ * `keep` (R42). An id that is not of this pod gives none. Follows `getContainersToDeleteInPod` (pkg/kubelet/pod_container_deletor.go).
  *
  * @param filterId the runtime's own id
  */

@@ -37,7 +37,7 @@ export interface ContainerGcDeps {
   readonly containerLogsRoot?: string;
 }
 
-/** Collects dead containers, sandboxes and log folders. Follows `containerGC` (pkg/kubelet/kuberuntime). */
+/** ContainerGc removes dead containers, sandboxes and log directories. Follows `containerGC` (pkg/kubelet/kuberuntime). */
 export class ContainerGc {
   readonly #deps: ContainerGcDeps;
 
@@ -45,7 +45,7 @@ export class ContainerGc {
     this.#deps = deps;
   }
 
-  /** One round. What cannot be removed is logged and tried again in the next. @throws when the runtime cannot list */
+  /** Runs one collection. Failed removals are logged and retried in the next. @throws when the runtime's lists fail */
   async collect(policy: ContainerGcPolicy, pods: GcPods, signal?: AbortSignal): Promise<void> {
     const all = await this.#containers(signal);
     const gone = new Set<string>();
@@ -64,7 +64,7 @@ export class ContainerGc {
     await this.#removeDeadLinks(left);
   }
 
-  /** What may still run is stopped first. */
+  /** Removes a container; one in an unknown state is stopped first. */
   async #removeContainer(
     { id, name, unknown }: ListedContainer,
     signal: AbortSignal | undefined,
@@ -80,14 +80,14 @@ export class ContainerGc {
     await this.#deps.remover.remove(id, signal);
   }
 
-  /** Stopped once more, should nobody have done so. */
+  /** Stops a sandbox again, in case that it was not stopped, and removes it. */
   async #removeSandbox(id: string, signal: AbortSignal | undefined): Promise<void> {
     const options = signal && { signal };
     try {
       await this.#deps.runtime.stopPodSandbox({ podSandboxId: id }, options);
       await this.#deps.runtime.removePodSandbox({ podSandboxId: id }, options);
     } catch (reason) {
-      if (!isNotFound(reason)) throw reason; // gone already
+      if (!isNotFound(reason)) throw reason; // already removed
     }
   }
 
@@ -98,7 +98,7 @@ export class ContainerGc {
         await this.#try('log folder', name, () => files.remove(join(podLogsRoot, name)));
   }
 
-  /** A link that leads nowhere goes, unless its container still runs: then its log is being rotated. */
+  /** Removes dangling log links, unless the container still runs: then its log is being rotated. */
   async #removeDeadLinks(left: readonly ListedContainer[]): Promise<void> {
     const { files, containerLogsRoot } = this.#deps;
     if (containerLogsRoot === undefined) return;

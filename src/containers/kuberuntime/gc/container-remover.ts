@@ -14,17 +14,17 @@ export interface ContainerRemoverDeps {
   readonly containerLogsRoot?: string;
 }
 
-/** Removes dead containers together with their logs (`removeContainer`, pkg/kubelet/kuberuntime). */
+/** ContainerRemover removes dead containers and their logs (`removeContainer`, pkg/kubelet/kuberuntime). */
 export class ContainerRemover {
   readonly #deps: ContainerRemoverDeps;
-  /** Removals under way, by the runtime's own id. Several may want one at a time, and a runtime refuses the second. */
+  /** Removals in progress, by the runtime's own id. They are shared, as runtimes reject a concurrent second removal. */
   readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(deps: ContainerRemoverDeps) {
     this.#deps = deps;
   }
 
-  /** @param id the runtime's own id; one that is not there is gone already, one that is being removed is waited for */
+  /** Removes a container and its logs. @param id the runtime's own id; succeeds when it does not exist, and joins a removal in progress */
   remove(id: string, signal?: AbortSignal): Promise<void> {
     return this.#once(id, async () => {
       const options = signal && { signal };
@@ -35,7 +35,7 @@ export class ContainerRemover {
     });
   }
 
-  /** The same, but its logs stay until the pod's go. */
+  /** Removes a container but keeps its logs until the pod is removed. */
   removeWithoutLogs(id: string, signal?: AbortSignal): Promise<void> {
     return this.#once(id, async () => {
       await this.#deps.runtime.removeContainer({ containerId: id }, signal && { signal });
@@ -55,7 +55,7 @@ export class ContainerRemover {
     }
   }
 
-  /** The log and what rotation made of it: `0.log`, `0.log.20260101-000000`, `….gz`. */
+  /** Removes the log and its rotated parts: `0.log`, `0.log.20260101-000000`, `….gz`. */
   async #removeLogs(path: string): Promise<void> {
     const { files } = this.#deps;
     const [folder, name] = [dirname(path), basename(path)];

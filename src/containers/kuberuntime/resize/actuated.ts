@@ -9,12 +9,12 @@ import type { Container, Pod, ResourceRequirements } from '../../../kube/types.t
 import type { RuntimePodStatus } from '../../../provider/runtime-pod.ts';
 import type { ActuatedResources } from '../actions/pod-actions.ts';
 
-/** Keeps which resources were last handed to the runtime, per pod and container. */
+/** ActuatedStore records the resources last applied by the runtime, per pod and container. */
 export class ActuatedStore implements ActuatedResources {
   readonly #pods: Map<string, PodResourceInfo>;
   readonly #keeper: ResourceKeeper | undefined;
 
-  /** @param keeper absent: the records end with the agent */
+  /** @param keeper persists the records; absent: they are lost when the agent ends */
   constructor(keeper?: ResourceKeeper) {
     this.#keeper = keeper;
     this.#pods = new Map(Object.entries(keeper?.before ?? {}));
@@ -24,14 +24,14 @@ export class ActuatedStore implements ActuatedResources {
     return Object.fromEntries(this.#pods);
   }
 
-  /** Resolves when what is recorded now is safe. */
+  /** Persists all records. Resolves when they are stored. */
   async save(): Promise<void> {
     await this.#keeper?.save(() => this.snapshot());
   }
 
   /**
-   * Takes what runs without any record, such as after the records were lost, for what the spec says; else it would all be resized,
-   * or even restarted, for nothing.
+   * Records what runs without a record as having the spec's resources, as after the records were lost; otherwise every container would be
+   * resized, or even restarted, without need.
    */
   adopt(pod: Pod, { containerStatuses }: Pick<RuntimePodStatus, 'containerStatuses'>): void {
     if (this.#pods.has(uidOf(pod))) return;
@@ -49,25 +49,25 @@ export class ActuatedStore implements ActuatedResources {
     return this.#pods.get(podUid)?.pod;
   }
 
-  /** To be told of each container that is created or resized. */
+  /** Records the resources of a container that was created or resized. */
   set(pod: Pod, { name, resources = {} }: Pick<Container, 'name' | 'resources'>): void {
     const uid = uidOf(pod);
-    const known = this.#pods.get(uid);
-    const whole = known?.pod ?? pod.spec?.resources;
+    const record = this.#pods.get(uid);
+    const whole = record?.pod ?? pod.spec?.resources;
     this.#pods.set(uid, {
-      containers: { ...known?.containers, [name]: resources },
+      containers: { ...record?.containers, [name]: resources },
       ...(whole && { pod: whole }),
     });
   }
 
-  /** The pod-level resources were applied. */
+  /** Records the pod-level resources after they were applied. */
   setPod(pod: Pod): void {
     const uid = uidOf(pod);
     const { resources } = pod.spec ?? {};
     if (resources) this.#pods.set(uid, { containers: this.#pods.get(uid)?.containers ?? {}, pod: resources });
   }
 
-  /** Forgets pods that are gone. */
+  /** Removes the records of deleted pods. */
   removeOrphans(isGone: (podUid: string) => boolean): void {
     for (const uid of this.#pods.keys()) if (isGone(uid)) this.#pods.delete(uid);
   }

@@ -43,7 +43,7 @@ export interface PodResizeDeps {
 }
 
 /**
- * Changes CPU and memory of a pod that runs. What fails is left to the next sync: what was done is recorded step by step.
+ * PodResize changes CPU and memory of a running pod. Each applied step is recorded; what fails is retried by the next sync.
  *
  * Follows `doPodResizeAction` (pkg/kubelet/kuberuntime).
  */
@@ -60,7 +60,7 @@ export class PodResize {
     this.#signal = signal;
   }
 
-  /** @throws when a limit would fall below what is used, the kernel refuses, or the runtime does */
+  /** Applies the changes. @throws when a limit would fall below the usage, or the kernel or the runtime rejects a change */
   async run(): Promise<void> {
     const { helper, actuated } = this.#deps;
     const cgroup = helper.podCgroup?.limits(this.#pod);
@@ -72,7 +72,7 @@ export class PodResize {
     await actuated.save();
   }
 
-  /** Has the pod's cgroup hold what is about to start in it. */
+  /** Grows the pod's cgroup to fit the containers about to start. */
   async makeRoom(): Promise<void> {
     const { helper, logger } = this.#deps;
     try {
@@ -118,7 +118,7 @@ export class PodResize {
     await actuated.save();
   }
 
-  /** A runtime in a virtual machine has to know; most others do not care, so a failure does not matter. */
+  /** Updates the sandbox's resources, which virtual machine runtimes need. Errors are ignored, as most runtimes do not support it. */
   async #tellSandbox(): Promise<void> {
     const { runtime, resources, logger } = this.#deps;
     try {
@@ -146,7 +146,7 @@ export class PodResize {
     throw new Error(`pod ${goQuote(podText(this.#pod))} has no container ${goQuote(name)}`);
   }
 
-  /** The numbers of a step as a spec would say them; what else the container asks for stays. */
+  /** Returns a step's values as resource requirements; the container's other resources are left unchanged. */
   #requirements(name: string, numbers: ResourceNumbers): ResourceRequirements {
     const { limits, requests, ...rest } = this.#container(name).resources ?? {};
     return {
@@ -157,7 +157,7 @@ export class PodResize {
   }
 }
 
-/** A number of 0 is said only where the spec says it. */
+/** Returns a resource list; a value of 0 is included only when the spec has the resource. */
 function listOf(spec: ResourceList = {}, cpuMilli: number, memory: number): ResourceList {
   const { cpu, memory: bytes, ...rest } = spec;
   return {

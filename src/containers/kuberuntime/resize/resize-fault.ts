@@ -3,7 +3,7 @@ import type { Container, Pod } from '../../../kube/types.ts';
 import { isSwappable } from '../config/memory-limits.ts';
 
 /**
- * Why a pod cannot be resized while it runs: how much a container may swap depends on its memory, and does not follow it in place.
+ * Returns why a pod cannot be resized in place: a container's swap limit depends on its memory request, and is not updated in place.
  *
  * Follows kubelet `disallowResizeForSwappableContainers`.
  */

@@ -2,25 +2,25 @@ import type { PodCgroupConfig } from '../../../kube/cgroup.ts';
 import type { PodActions, ContainerUpdate, ResourceNumbers } from '../actions/pod-actions.ts';
 import { aggregate } from '../../container/runtime-errors.ts';
 
-/** CPU and memory of a pod's cgroup; an absent member is not limited, or left as it is. */
+/** CPU and memory limits of a pod's cgroup; an absent member is unlimited, or left unchanged. */
 export type PodCgroupLimits = Partial<
   Pick<PodCgroupConfig, 'cpuShares' | 'cpuQuota' | 'cpuPeriod' | 'memory'>
 >;
 
-/** The pod's cgroup as it is, and as it has to be. */
+/** Current and desired limits of the pod's cgroup. */
 export interface PodCgroupChange {
   readonly current: PodCgroupLimits;
   readonly desired: PodCgroupLimits;
 }
 
-/** One write of a resize. */
+/** One step of a resize. */
 export type ResizeStep =
   | { readonly type: 'pod'; readonly limits: PodCgroupLimits }
   | { readonly type: 'container'; readonly update: ContainerUpdate; readonly resources: ResourceNumbers };
 
 type Updates = Pick<PodActions, 'containersToUpdate' | 'updatePodResources' | 'updatePodLevelResources'>;
 
-/** Is anything to be resized? */
+/** True when anything is to be resized. */
 export const resizes = ({ containersToUpdate, ...pod }: Updates): boolean =>
   pod.updatePodResources ||
   pod.updatePodLevelResources ||
@@ -28,12 +28,12 @@ export const resizes = ({ containersToUpdate, ...pod }: Updates): boolean =>
   containersToUpdate.memory.length > 0;
 
 /**
- * The writes of a resize in order: memory, then CPU; the pod's cgroup grows before its containers and shrinks after them, so that no
- * container ever has more than its pod.
+ * Returns the steps of a resize in order: memory, then CPU; the pod's cgroup grows before its containers and shrinks after them, so that no
+ * container ever exceeds its pod.
  *
  * Follows `doPodResizeAction` (pkg/kubelet/kuberuntime).
  *
- * @param cgroup absent: the pod has none of its own
+ * @param cgroup absent: the pod has no cgroup of its own
  */
 export function resizePlan(updates: Updates, cgroup: PodCgroupChange | undefined): readonly ResizeStep[] {
   const { cpu, memory } = updates.containersToUpdate;
@@ -54,8 +54,8 @@ export function resizePlan(updates: Updates, cgroup: PodCgroupChange | undefined
 }
 
 /**
- * What the pod's cgroup has too little of for what starts in it next: a container that did not run when the pod was resized, or that was
- * ended for it, starts with its new resources. With cgroup v1 the kernel gives it no more CPU than the pod has, and it would not start.
+ * Returns the limits of the pod's cgroup to raise before containers start: a container that did not run during the resize, or that was
+ * stopped for it, starts with its new resources. With cgroup v1 the kernel rejects a CPU quota above the pod's, and the start would fail.
  */
 export function growth({ current, desired }: PodCgroupChange): PodCgroupLimits {
   const grows = (limit: 'memory' | 'cpuQuota'): boolean => {
@@ -85,19 +85,19 @@ const containerStep = (update: ContainerUpdate, resources: ResourceNumbers): Res
   resources,
 });
 
-/** A limit that nobody wants any more stays: limits cannot be removed in place. */
+/** Returns the memory steps of the pod's cgroup; a limit that the spec no longer has is kept, as limits cannot be removed in place. */
 function memorySteps({ current, desired }: PodCgroupChange = unchanged): PodSteps {
   const { memory } = desired;
   return memory === undefined ? none : inOrder(podStep({ memory }), memory - (current.memory ?? Infinity));
 }
 
-/** Limits grow before requests, and shrink after them. */
+/** Returns the CPU steps of the pod's cgroup: limits before requests when they grow, after them when they shrink. */
 function cpuSteps(cgroup: PodCgroupChange | undefined): PodSteps {
   const [quota, shares] = [quotaStep(cgroup), sharesStep(cgroup)];
   return { before: [...quota.before, ...shares.before], after: [...shares.after, ...quota.after] };
 }
 
-/** No quota counts as -1, as the kernel writes it; one that nobody wants any more stays. */
+/** Returns the step of the CPU quota. No quota is -1, as in the kernel; a quota that the spec no longer has is kept. */
 function quotaStep({ current, desired }: PodCgroupChange = unchanged): PodSteps {
   const { cpuQuota, cpuPeriod } = desired;
   if (cpuQuota === undefined) return none;
@@ -130,19 +130,19 @@ const withCpu = ({ current, desired }: ContainerUpdate, memoryIsDone: boolean): 
   cpuRequestMilli: desired.cpuRequestMilli,
 });
 
-/** What the containers of a pod use, by name, and all of it; bytes. */
+/** Memory usage of a pod's containers by name, and of the whole pod; bytes. */
 export interface MemoryInUse {
-  /** Absent: it cannot be read. */
+  /** Usage of the pod; absent when it cannot be read. */
   readonly pod?: number;
   readonly containers: ReadonlyMap<string, number>;
 }
 
-/** Does any memory limit shrink? Then what is used has to be known first. */
+/** True when a memory limit shrinks; its usage must be read first then. */
 export const shrinksMemory = (updates: Updates, cgroup: PodCgroupChange | undefined): boolean =>
   podMemoryShrinks(updates, cgroup) || shrinkingContainers(updates).length > 0;
 
 /**
- * Why memory limits must not shrink: more is in use, and the kernel would end containers for it; `undefined`: they may.
+ * Returns why memory limits must not shrink: the usage is above the new limit, and the kernel would OOM-kill; `undefined` when they may.
  *
  * Follows `validateMemoryResizeAction`.
  */
@@ -162,7 +162,7 @@ export function memoryFault(
     const own = used.containers.get(name);
     if (own === undefined) faults.push(`missing container "${name}" memory usage`);
     else if (own >= desired.memoryLimit)
-      // the kubelet prints the pod's usage here, too
+      // The kubelet prints the pod's usage in this message as well.
       faults.push(
         `attempting to set container "${name}" memory limit (${desired.memoryLimit}) below current usage (${used.pod ?? own})`,
       );
@@ -178,7 +178,7 @@ const podMemoryShrinks = (updates: Updates, cgroup: PodCgroupChange | undefined)
   cgroup?.desired.memory !== undefined &&
   cgroup.desired.memory < (cgroup.current.memory ?? Infinity);
 
-/** A container without a limit has more than one with any. */
+/** Returns updates with a shrinking limit; no limit counts as the largest. */
 const shrinkingContainers = ({ containersToUpdate }: Updates): readonly ContainerUpdate[] =>
   containersToUpdate.memory.filter(
     ({ desired, current }) =>

@@ -78,7 +78,7 @@ describe('a plug-in as a program', () => {
   test.for([
     ['fails', 'echo no luck >&2; exit 3', `${exec} fails for image a.io/x: exit status 3: no luck\n`],
     ['dies', 'kill -9 $$', `${exec} dies for image a.io/x: signal: SIGKILL: `],
-    ['babbles', 'echo secret-thing', 'error reading GVK from response: it is no JSON'],
+    ['babbles', 'echo secret-thing', 'error reading GVK from response: it is not JSON'],
     [
       'old',
       `echo '${answer({ apiVersion: 'v0' })}'`,

@@ -12,28 +12,28 @@ import { sendSignal } from './sweep.ts';
 
 const chunkBytes = 65_536;
 
-/** The running container whose streams are joined. */
+/** A running container whose streams a client attaches to. */
 export interface AttachableContainer {
   readonly state: 'created' | 'running' | 'exited' | 'unknown';
   readonly record: {
     readonly id: string;
     readonly config: { readonly stdin?: boolean; readonly stdinOnce?: boolean };
   };
-  /** The directory of its stream files. */
+  /** Directory of its stream files. */
   readonly runDir: string;
-  /** Calls `listener` whenever the container's process has written; returns what ends that. */
+  /** Calls `listener` when the container's process may have written output; returns a function that removes the listener. */
   onOutput(listener: () => void): () => void;
-  /** The bytes of a stream file that were written and removed again. */
+  /** Returns the number of bytes released from the start of a stream file. */
   freedOutput(name: LogStream): number;
-  /** Resolves when the container's process has ended. */
+  /** Resolves when the container's process has exited. */
   ended(signal: AbortSignal): Promise<unknown>;
 }
 
 /**
- * Joins the streams of a container's own process: what it writes from now on, and its stdin where it has one. Resolves when the
- * container has ended; the client's leaving (`signal`) ends it too.
+ * Attaches to a container's process: output from now on and, when the container has one, its stdin. Resolves when the
+ * container has exited; an aborted `signal` (the client disconnected) ends it too.
  *
- * @throws {AgentError} `failed_precondition` the container does not run
+ * @throws {AgentError} `failed_precondition` when the container is not running
  */
 export async function attachStreams(
   container: AttachableContainer,
@@ -64,9 +64,9 @@ export async function attachStreams(
 }
 
 /**
- * Reads one raw file from its present end on, as fast as the client does. The open file outlives its removal, so the last words are not
- * lost. A client that reads so slowly that the file was emptied behind it goes on with what there still is; containerd stops the
- * container instead, and its log.
+ * Follower reads a raw output file from its current end at the client's pace. The open file survives its removal, so the last output is not
+ * lost. A slow client for which data was already released continues with what is left; containerd blocks the
+ * container and its log instead.
  */
 class Follower {
   readonly #container: AttachableContainer;
@@ -89,12 +89,12 @@ class Follower {
     to.on('drain', this.#goOn);
   }
 
-  /** Hands on what is there, until the client is full. */
+  /** Writes available output until the client's buffer is full. */
   read(): void {
     while (!this.#held) {
       this.#offset = Math.max(this.#offset, this.#container.freedOutput(this.#name));
       const { size } = fstatSync(this.#file);
-      if (size < this.#offset) this.#offset = 0; // cut by its container
+      if (size < this.#offset) this.#offset = 0; // truncated by its container
       if (size - this.#offset > maxBacklogBytes) this.#offset = size;
       const chunk = Buffer.allocUnsafe(chunkBytes);
       const bytes = readSync(this.#file, chunk, 0, chunkBytes, this.#offset);
@@ -104,7 +104,7 @@ class Follower {
     }
   }
 
-  /** Hands on all that is left. @throws the signal's reason */
+  /** Writes all remaining output. @throws the signal's reason */
   async rest(signal: AbortSignal): Promise<void> {
     this.read();
     while (this.#held) {
@@ -119,12 +119,12 @@ class Follower {
   }
 }
 
-/** Feeds the container's fifo. With `stdinOnce` the end of the client's input is the end of the container's. */
+/** Writes the client's input to the container's FIFO. With `stdinOnce`, the end of the client's input closes the container's stdin. */
 function attachStdin(container: AttachableContainer, io: TerminalIo): () => void {
   const path = join(container.runDir, 'stdin');
   const { stdin } = io;
   if (!stdin || container.record.config.stdin !== true || !existsSync(path)) return () => undefined;
-  // as a socket, so that a container which does not read holds back its client and not the agent's file threads
+  // A socket, so that a container that does not read blocks the client and not a file thread of the agent.
   const fifo = new Socket({ fd: openSync(path, constants.O_WRONLY | constants.O_NONBLOCK), readable: false });
   fifo.on('error', () => undefined);
   const holder = Number(readIfThere(join(container.runDir, 'holder')));

@@ -1,24 +1,24 @@
-/** The stream that a log line came from, as the CRI log format writes it. */
+/** Output stream of a log line, as in the CRI log format. */
 export type LogStream = 'stdout' | 'stderr';
 
-/** Longest content of one log line; a longer line of the container becomes several, all but the last marked `P` (partial). */
+/** Maximum content of a log line, bytes; longer lines are split, with all parts but the last marked `P` (partial). */
 export const maxLineBytes = 16_384;
 
-/** What one chunk of raw output became. */
+/** The result of converting a chunk of raw output. */
 export interface Converted {
-  /** Whole lines in CRI log format: `RFC3339Nano stream F|P content`. */
+  /** Complete lines in the CRI log format: `RFC3339Nano stream F|P content`. */
   readonly log: Buffer;
-  /** How many bytes of the chunk they hold; the rest is the beginning of a line that has not ended. */
+  /** Number of converted bytes of the chunk; the rest is the start of an incomplete line. */
   readonly consumed: number;
 }
 
 const newline = 0x0a;
 
 /**
- * Turns raw output into CRI log lines. An unfinished line waits for its end, unless it is longer than {@link maxLineBytes} or
- * `final` says that nothing will follow; then it is written as partial.
+ * Converts raw output to CRI log lines. An incomplete line waits for its end, unless it is longer than {@link maxLineBytes} or
+ * `final` is true; then it is written as partial.
  *
- * @param at instant of the lines, ms since the epoch
+ * @param at time of the lines, ms since the epoch
  */
 export function convertOutput(chunk: Buffer, stream: LogStream, at: number, final: boolean): Converted {
   const head = `${new Date(at).toISOString()} ${stream}`;

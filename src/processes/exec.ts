@@ -26,31 +26,31 @@ import { quote } from './shell-word.ts';
 import { sendSignal } from './sweep.ts';
 import type { ProcessUser } from './user.ts';
 
-/** A command to run beside a container's own: same environment, directory and user. */
+/** A command to run in a container: with its environment, working directory and user. */
 export interface ExecPlan extends LaunchWords {
   readonly user: ProcessUser;
   readonly prefix: readonly string[];
   readonly shell: string;
   readonly tools: LaunchTools;
-  /** A directory that the agent alone writes to. */
+  /** Scratch directory that only the agent writes to. */
   readonly scratch: string;
 }
 
-/** What the command printed and how it ended. */
+/** Output and exit code of a command. */
 export interface ExecResult {
   readonly exitCode: number;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
 }
 
-/** More than this of one stream is cut off. */
+/** Maximum collected output per stream, bytes; the rest is discarded. */
 const maxCollectedBytes = 16 * 1024 * 1024;
 
 /**
- * Runs a command and collects what it prints.
+ * Runs a command and collects its output.
  *
- * @param timeoutMs 0: none. The command's whole group is killed then, as when `signal` aborts
- * @throws {AgentError} `deadline_exceeded`; `internal` with runc's words when the program cannot be started
+ * @param timeoutMs 0: no limit. On timeout, or when `signal` aborts, the command's process group is killed
+ * @throws {AgentError} `deadline_exceeded`; `internal` with runc's message when the program cannot be started
  */
 export async function execCollect(
   plan: ExecPlan,
@@ -74,15 +74,15 @@ export async function execCollect(
 }
 
 interface Limits {
-  /** 0: none. */
+  /** 0: no limit. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Ends a command when its time is over or its signal aborts: its group is killed, and its streams are closed, which a process that left the
- * group may hold open. A command that has itself ended counts by its exit code.
+ * Ends a command on timeout or when its signal aborts: kills its group and closes its streams, which a process that left the
+ * group may hold open. A command that exited by itself keeps its exit code.
  */
 function limitsOf(
   child: ChildProcess,
@@ -112,14 +112,14 @@ function limitsOf(
   };
 }
 
-/** @returns whether there was something to kill */
+/** Kills the process group of a command. @returns true when it was running */
 function endOf(child: ChildProcess): boolean {
   const killed = killGroup(child);
   for (const stream of [child.stdout, child.stderr]) stream?.destroy();
   return killed;
 }
 
-/** The streams of a live command; an absent one was not asked for. */
+/** Streams of an interactive command; an absent one is not connected. */
 export interface ExecStreams {
   readonly stdin?: Readable;
   readonly stdout?: Writable;
@@ -127,20 +127,20 @@ export interface ExecStreams {
   readonly terminal?: ExecTerminal;
 }
 
-/** What holds the terminal of a command. */
+/** The programs that provide the terminal of a command. */
 export interface ExecTerminal {
-  /** util-linux's `script`. */
+  /** Path of util-linux's `script`. */
   readonly script: string;
-  /** Commands of a shell that set the terminal up, each with `; ` after it. No word of them comes from outside. */
+  /** Shell commands that set up the terminal, each followed by `; `. They contain no external input. */
   readonly setUp: string;
-  /** Called with the number of a process whose group ends with the command. */
+  /** Called with the pid of the process group leader that runs on the terminal. */
   readonly leader: (pid: number) => void;
 }
 
 /**
- * Runs a command with live streams and resolves with its exit code. When `signal` aborts, its group is killed.
+ * Runs a command with interactive streams and returns its exit code. When `signal` aborts, its process group is killed.
  *
- * @throws {AgentError} `internal` with runc's words when the program cannot be started
+ * @throws {AgentError} `internal` with runc's message when the program cannot be started
  */
 export async function execStreams(
   plan: ExecPlan,
@@ -202,7 +202,7 @@ function startExec(plan: ExecPlan, settings: ExecSettings): ChildProcess {
   }
 }
 
-/** Privileges go first, then the shell reads what comes from outside: see {@link launchScript}. */
+/** Returns the arguments that start a script: privileges are dropped before the shell reads external input; see {@link launchScript}. */
 function startScript(
   plan: ExecPlan,
   { stdin, terminal }: ExecSettings,
@@ -213,7 +213,7 @@ function startScript(
     ? [
         terminal.script,
         '-qefc',
-        // the leader's number first: by it the terminal is found, and those who take no notice of its end
+        // Writes the leader's pid first: it identifies the terminal and the processes that survive its end.
         `echo "$$" >&${launchFd.leader}; exec ${launchFd.leader}>&-; ${terminal.setUp}exec ${quote(shell)} ${launchScriptPath}`,
         '/dev/null',
       ]
@@ -240,14 +240,15 @@ function startScript(
 }
 
 /**
- * Reads what the launcher of a command reports, from its start on.
+ * Reads a command launcher's report from its start on.
  *
- * @returns to be called when the command has ended, with what was said of errors; throws {AgentError} `internal` when the kernel refused the program
+ * @returns a function to call with the error output when the command has ended; it throws {AgentError} `internal` when the kernel refused
+ * the program
  */
 function launchReport(child: ChildProcess, plan: ExecPlan): (said: () => string) => Promise<void> {
   const from = (child.stdio as readonly unknown[])[launchFd.fault] as Readable | null | undefined;
   if (!from) return () => Promise.resolve();
-  // its end comes with the start of the program, which does not inherit it, or with the launcher's end
+  // The pipe closes when the program starts, as the program does not inherit it, or when the launcher exits.
   const ended = new Promise<string>((resolve) => {
     let text = '';
     from.on('data', (part: Buffer) => (text += part.toString()));
@@ -262,7 +263,7 @@ function launchReport(child: ChildProcess, plan: ExecPlan): (said: () => string)
   };
 }
 
-/** A file that one user can read and that has no name any more. The caller closes it. */
+/** Opens a file that one user can read and unlinks it. The caller closes it. */
 function unlinkedFile(path: string, text: string, uid: number): number {
   rmSync(path, { force: true });
   writeFileSync(path, text, { mode: 0o400, flag: 'wx' });
@@ -275,7 +276,7 @@ function unlinkedFile(path: string, text: string, uid: number): number {
   }
 }
 
-/** Reads the one line that a terminal's first process writes. */
+/** Reads the line that the first process on a terminal writes. */
 function reported(child: ChildProcess, tell: (pid: number) => void): { pid?: number } {
   const found: { pid?: number } = {};
   const from = (child.stdio as readonly unknown[])[launchFd.leader] as Readable | undefined;
@@ -294,7 +295,7 @@ function execFault(fault: string): string {
   return `failed to exec in container: OCI runtime exec failed: exec failed: unable to start container process: ${fault}`;
 }
 
-/** @param event `close` waits for the streams too, which a grandchild may hold open */
+/** Resolves with the exit code of a process. @param event `close` also waits for the streams, which a grandchild may hold open */
 function exitOf(child: ChildProcess, event: 'exit' | 'close'): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
@@ -324,7 +325,7 @@ function collect(stream: Readable | null): () => Buffer {
   return () => Buffer.concat(parts);
 }
 
-/** Resolves when `from` has ended; `to` stays open for its owner to close. */
+/** Copies `from` to `to`; resolves when `from` has ended. The owner closes `to`. */
 function forward(from: Readable | null, to: Writable | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (!from) {
@@ -334,7 +335,7 @@ function forward(from: Readable | null, to: Writable | undefined): Promise<void>
     const over = (): void => {
       resolve();
     };
-    // one that is destroyed has no end
+    // A destroyed stream emits no `end`.
     from.once('end', over).once('error', over).once('close', over);
     if (to) from.pipe(to, { end: false });
     else from.resume();

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** The file's text; absent when there is no such file. */
+/** Returns the text of a file; `undefined` when it does not exist. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -9,12 +9,12 @@ export function readIfThere(path: string): string | undefined {
   }
 }
 
-/** When the file was last written, ms since the epoch with fractions; absent when there is no such file. */
+/** Returns the modification time of a file, ms since the epoch with fractions; `undefined` when it does not exist. */
 export function writtenAt(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** JSON that keeps byte strings (environment values are bytes in CRI). */
+/** Serializes JSON with Buffers, as CRI environment values are bytes. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) => {
     if (item instanceof Uint8Array) return { $base64: Buffer.from(item).toString('base64') };
@@ -23,7 +23,7 @@ export function toJson(value: unknown): string {
   });
 }
 
-/** Reads what {@link toJson} wrote; absent when it is damaged. */
+/** Parses {@link toJson}'s output; `undefined` when it is corrupt. */
 export function fromJson(text: string): unknown {
   try {
     return JSON.parse(text, (_key, item: unknown) =>
@@ -36,7 +36,7 @@ export function fromJson(text: string): unknown {
   }
 }
 
-/** A Buffer has become this before a replacer sees it. */
+/** True for the form in which a replacer receives a Buffer. */
 function isBufferJson(item: unknown): item is { readonly type: 'Buffer'; readonly data: number[] } {
   return (
     typeof item === 'object' &&

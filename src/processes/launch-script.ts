@@ -1,16 +1,16 @@
 import { quote } from './shell-word.ts';
 
-/** What a program of a container is started with. All of it comes from the pod's author. */
+/** How to start a program of a container. All members come from the pod spec. */
 export interface LaunchWords {
-  /** The command as the container says it; the first word is found on the container's PATH. */
+  /** Command as in the container spec; the first word is searched in the container's PATH. */
   readonly argv: readonly string[];
   readonly env: ReadonlyMap<string, string>;
   readonly workingDir: string;
-  /** The container's own directory. */
+  /** Root directory of the container. */
   readonly root: string;
 }
 
-/** Where the programs are that a launch script calls; absolute, since the container's PATH is not ours. */
+/** Absolute paths of the programs that a launch script calls, as the container's PATH is not the host's. */
 export interface LaunchTools {
   readonly env: string;
   readonly nice: string;
@@ -18,21 +18,21 @@ export interface LaunchTools {
 
 /** File descriptors of a launch script; the program inherits none of them. */
 export const launchFd: {
-  /** The script itself: read through `/proc/self/fd`, since its user need not reach the directory that it lies in. */
+  /** The script, read through `/proc/self/fd`, as its user may have no access to its directory. */
   readonly script: 3;
-  /** Gets the exit code of a launch that failed. */
+  /** Receives the exit code of a failed launch. */
   readonly fault: 4;
-  /** Gets the number of a terminal's first process. */
+  /** Receives the pid of the first process on a terminal. */
   readonly leader: 5;
 } = { script: 3, fault: 4, leader: 5 };
 
-/** Exit codes of a launch that failed, besides those by which shells tell of a program: 126 and 127. */
+/** Exit codes of a failed launch, besides 126 and 127, which shells use for a program. */
 export const launchCodes: { readonly directory: 125 } = { directory: 125 };
 
-/** What a launch script is called on the command line of its shell. */
+/** Path of the launch script on the command line of its shell. */
 export const launchScriptPath = '/proc/self/fd/3';
 
-/** Names that shells keep for themselves: assigning them would fail, change the value or change the script. */
+/** Variables that shells reserve: assigning them would fail, change the value or change the script's behaviour. */
 const shellNames = new Set(
   (
     'COMP_CWORD COMP_WORDBREAKS COMP_WORDS COPROC DIRSTACK ENV EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME FUNCNEST GLOBIGNORE GROUPS ' +
@@ -41,16 +41,16 @@ const shellNames = new Set(
   ).split(' '),
 );
 
-/** Can every shell hold the variable, and pass it on as it is? */
+/** True when every shell can hold the variable and export it unchanged. */
 const isShellName = (name: string): boolean =>
   /^[A-Za-z_]\w*$/.test(name) && !shellNames.has(name) && !name.startsWith('BASH');
 
 /**
- * The script that becomes a program of a container by `exec`. It runs as the container's user, with that user's privileges and an empty
- * environment, so whatever the words in it do, they do with no more rights than the program has. Its current directory is the container's
+ * Returns the script that becomes a program of a container by `exec`. It runs with the container's user, privileges and an empty
+ * environment, so external input in it can do no more than the program itself. Its current directory is the container's
  * root directory.
  *
- * @param program the path to run instead of a name that a shell would take for an option
+ * @param program path to run in place of a name that a shell would parse as an option
  */
 export function launchScript(words: LaunchWords, tools: LaunchTools, program?: string): string {
   const plain = [...words.env].filter(([name]) => isShellName(name));
@@ -58,13 +58,13 @@ export function launchScript(words: LaunchWords, tools: LaunchTools, program?: s
   const argv = program === undefined ? words.argv : [program, ...words.argv.slice(1)];
   const command = [
     ...(odd.length > 0 ? [tools.env, '--', ...odd.map(([name, value]) => `${name}=${value}`)] : []),
-    // `env` would take a program with `=` in its path for a variable
+    // `env` would parse a program path that contains `=` as a variable.
     ...(odd.length > 0 && argv[0]?.includes('=') === true ? [tools.nice, '-n', '0', '--'] : []),
     ...argv,
   ];
   return [
     `exec ${launchFd.script}<&- 6>&2 2>/dev/null`,
-    'shopt -s execfail', // bash alone would end without its trap; other shells do not know it
+    'shopt -s execfail', // without it, bash would exit without its trap; other shells do not have it
     `trap 'echo "$?" >&${launchFd.fault}' EXIT`,
     ...(words.workingDir === words.root
       ? []
@@ -77,7 +77,7 @@ export function launchScript(words: LaunchWords, tools: LaunchTools, program?: s
   ].join('\n');
 }
 
-/** Below the root by a path from there: the user need not be able to reach the directory that the root lies in. */
+/** Returns the working directory relative to the root, as the user may have no access to the root's parent directories. */
 function fromRoot({ workingDir, root }: LaunchWords): string {
   return workingDir.startsWith(`${root}/`) ? `.${workingDir.slice(root.length)}` : workingDir;
 }

@@ -17,7 +17,7 @@ import { readIfThere, writtenAt } from './files.ts';
 const chunkBytes = 4 * maxLineBytes;
 const streams: readonly LogStream[] = ['stdout', 'stderr'];
 
-/** How far the raw output has become log; the log's inode and size tell whether a last write was left half recorded. */
+/** Progress of the conversion from raw output to log; the log's inode and size show whether the last write was recorded. */
 interface Progress {
   readonly stdout: number;
   readonly stderr: number;
@@ -25,35 +25,36 @@ interface Progress {
   readonly logBytes: number;
 }
 
-/** What a pump works on and with. */
+/** Dependencies of LogPump. */
 export interface LogPumpDeps {
-  /** Directory of the raw files `stdout` and `stderr`. */
+  /** Directory of the raw output files `stdout` and `stderr`. */
   readonly rawDir: string;
-  /** File that keeps the progress over restarts of the agent. */
+  /** File that stores the progress across restarts of the agent. */
   readonly progressPath: string;
-  /** The container's log in CRI format; empty: none is kept. */
+  /** The container's log in CRI format; empty: no log. */
   readonly logPath: string;
   readonly clock: Clock;
-  /** Frees the disk space of the first `bytes` bytes of a raw file, when it can. */
+  /** Releases the disk space of the first `bytes` bytes of a raw file, where supported. */
   readonly release: (path: string, bytes: number) => void;
 }
 
 /**
- * So much raw output waits to be moved at most, bytes: what a container writes faster than that, or makes of its output file by a hole, is
- * dropped. That bounds the disk that it takes, and the time that its end takes.
+ * Maximum size of raw output that waits for conversion, bytes. What a container writes faster than it is converted, or adds by making its
+ * output
+ * file sparse, is dropped. This limits the disk usage and the duration of the container's end.
  */
 export const maxBacklogBytes: number = 256 * 1024 * 1024;
-/** What is left of a backlog that was too long, bytes. */
+/** Size to which a too large backlog is reduced, bytes. */
 const keptBacklogBytes = 1024 * 1024;
 
-/** Raw output is given back to the disk in pieces of this size. */
+/** Raw output is released in pieces of this size, bytes. */
 const releaseBytes = 8 * 1024 * 1024;
 
 /**
- * Moves a container's raw output into its log. Each piece is appended first and recorded next, so after a crash between the
- * two the piece is cut off the log and written again: no line is lost, none doubled.
+ * LogPump converts a container's raw output to its log. Each piece is first appended, then recorded; after a crash between the
+ * two, the piece is removed from the log and written again, so that no line is lost or duplicated.
  *
- * What the container wrote while no agent ran is dated by the last write to the raw file.
+ * Output that was written while no agent ran gets the modification time of the raw file.
  */
 export class LogPump {
   readonly #deps: LogPumpDeps;
@@ -70,9 +71,9 @@ export class LogPump {
   }
 
   /**
-   * Moves all that is there. Calls queue up; with `final` an unfinished last line is written too.
+   * Converts all available output. Calls are queued; with `final`, an incomplete last line is written too.
    *
-   * @throws what the disk says; what was not moved stays for the next call
+   * @throws the error of the disk; output that was not converted is left for the next call
    */
   pump(final = false): Promise<void> {
     const done = this.#turn.then(() => this.#drain(final));
@@ -80,15 +81,15 @@ export class LogPump {
     return done;
   }
 
-  /** Goes on in a new file at the same path, after someone moved the old one away (rotation). */
+  /** Continues in a new log file after the old one was renamed (rotation). */
   async reopen(): Promise<void> {
-    await this.pump().catch(() => undefined); // what the old file does not take goes into the new one
+    await this.pump().catch(() => undefined); // output that cannot be written to the old file goes to the new one
     this.#closeLog();
     this.#openLog();
     this.#record();
   }
 
-  /** How many bytes of a raw file, from the beginning on, were given back to the disk. */
+  /** Returns the number of bytes released from the start of a raw file. */
   freed(stream: LogStream): number {
     return this.#released[stream];
   }
@@ -108,7 +109,8 @@ export class LogPump {
     while (moved) {
       moved = false;
       for (const stream of streams)
-        // what is written meanwhile waits for the next call, or whoever writes without a pause would hold up all that follows
+        // Output written meanwhile is left for the next call; otherwise a container that writes without pause would block everything after
+        // it.
         if (this.#offsets[stream] < (ends.get(stream) ?? 0) || this.#isCut(stream))
           moved = this.#move(stream, final) || moved;
       if (moved) await nextTurn();
@@ -116,7 +118,7 @@ export class LogPump {
     this.#caughtUp = true;
   }
 
-  /** @returns whether a piece was moved */
+  /** Converts one piece. @returns true when there was one */
   #move(stream: LogStream, final: boolean): boolean {
     const raw = this.#raw.get(stream);
     if (raw === undefined) return false;
@@ -140,13 +142,13 @@ export class LogPump {
     return true;
   }
 
-  /** Was the file cut by its container, which may write to it as it likes? */
+  /** True when the file was truncated by its container, which has write access. */
   #isCut(stream: LogStream): boolean {
     const raw = this.#raw.get(stream);
     return raw !== undefined && fstatSync(raw).size < this.#offsets[stream];
   }
 
-  /** Begins anew in a file that was cut, and drops the older part of a backlog that is too long, which the log says. */
+  /** Restarts at the beginning of a truncated file, and drops the older part of a too large backlog with a note in the log. */
   #bound(stream: LogStream, raw: number): void {
     const { size } = fstatSync(raw);
     if (size < this.#offsets[stream]) {
@@ -162,9 +164,9 @@ export class LogPump {
     this.#advance(stream, dropped);
   }
 
-  /** All or nothing: what a full disk took of it is taken back, for it comes again. */
+  /** Appends to the log atomically: a part written to a full disk is removed, as it will be written again. */
   #append(log: Buffer): void {
-    if (this.#log === undefined) this.#openLog(); // no new one could be made after a rotation
+    if (this.#log === undefined) this.#openLog(); // opening failed after a rotation
     if (this.#log === undefined) return;
     const before = fstatSync(this.#log);
     try {
@@ -218,7 +220,7 @@ export class LogPump {
     this.#log = undefined;
   }
 
-  /** One write of fixed length: a killed agent leaves the old line or the new one. */
+  /** Writes the progress in one write of fixed length, so that a killed agent leaves either the old or the new line. */
   #record(): void {
     if (this.#progress === undefined) return;
     const log = this.#log === undefined ? undefined : fstatSync(this.#log);
@@ -229,7 +231,7 @@ export class LogPump {
 
 const nothing = Buffer.alloc(chunkBytes);
 
-/** Holes of a file read as zeros: they become no log. */
+/** True for zeros, which is what holes of a file read as; they are not logged. */
 const isEmpty = (chunk: Buffer): boolean => chunk.equals(nothing);
 
 function parseProgress(text: string | undefined): Progress | undefined {

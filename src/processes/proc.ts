@@ -1,20 +1,20 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { type Clock, steadyNow } from '../base/clock.ts';
 
-/** The fields of `/proc/PID/stat` that supervision reads. Times are in clock ticks (1/100 s on Linux). */
+/** The fields of `/proc/PID/stat` that supervision uses. Times are in clock ticks (1/100 s on Linux). */
 export interface ProcStat {
   readonly pid: number;
-  /** `Z` and `X` are dead already. */
+  /** `Z` and `X`: the process is dead. */
   readonly state: string;
   readonly processGroup: number;
   readonly session: number;
-  /** User and system time of the process and of the children it has waited for. */
+  /** User and system time of the process and the children it has waited for. */
   readonly cpuTicks: number;
-  /** Since boot; together with the pid and the boot id it names a process for ever. */
+  /** Start time since boot; with the pid and the boot id it identifies a process uniquely. */
   readonly startTicks: number;
 }
 
-/** Reads one line of `/proc/PID/stat`; absent when it is none. The program's name may hold spaces and brackets. */
+/** Parses a line of `/proc/PID/stat`; `undefined` when it is malformed. The program's name may contain spaces and brackets. */
 export function parseStat(line: string): ProcStat | undefined {
   const close = line.lastIndexOf(')');
   const pid = Number.parseInt(line, 10);
@@ -33,18 +33,18 @@ export function parseStat(line: string): ProcStat | undefined {
   };
 }
 
-/** The process as it is now; absent when there is none. */
+/** Returns the current state of a process; `undefined` when it does not exist. */
 export function readStat(pid: number): ProcStat | undefined {
   const text = readProc(`${pid}/stat`);
   return text === undefined ? undefined : parseStat(text);
 }
 
-/** Names the present run of the kernel: another one means that no recorded process can be alive. */
+/** Returns the kernel's boot id; with another boot id, no recorded process can be alive. */
 export function readBootId(): string {
   return readProc('sys/kernel/random/boot_id')?.trim() ?? 'unknown';
 }
 
-/** Every process of the machine. */
+/** Lists all processes of the machine. */
 export function listProcesses(): readonly ProcStat[] {
   const found: ProcStat[] = [];
   for (const name of readdirSync('/proc')) {
@@ -55,10 +55,10 @@ export function listProcesses(): readonly ProcStat[] {
   return found;
 }
 
-/** How old a listing may be, ms; see {@link ProcessTable.list}. */
+/** Maximum age of a cached listing, ms; see {@link ProcessTable.list}. */
 const freshMs = 5;
 
-/** Listings of all processes, shared by those who ask at the same time: reading them all is the dearest thing done here. */
+/** ProcessTable shares listings of all processes between concurrent callers, as reading all of `/proc` is expensive. */
 export class ProcessTable {
   readonly #clock: Clock;
   #listed: readonly ProcStat[] = [];
@@ -69,8 +69,9 @@ export class ProcessTable {
   }
 
   /**
-   * Every process of some instant within the last few ms. Enough to see a family of processes gone: only a member can make a new
-   * member, so once a listing shows none there is none.
+   * Returns the processes at some time within the last few ms. That suffices to decide that a process family is gone: only a member can
+   * create
+   * a new member, so once a listing contains none there is none.
    */
   list(): readonly ProcStat[] {
     const now = steadyNow(this.#clock);
@@ -82,20 +83,20 @@ export class ProcessTable {
   }
 }
 
-/** Is the variable `name=value` in the environment that the process was started with? False where it may not be read. */
+/** True when the process was started with `name=value` in its environment; false also when its environment may not be read. */
 export function hasEnvironment(pid: number, name: string, value: string): boolean {
   const text = readProc(`${pid}/environ`);
   return text?.split('\0').includes(`${name}=${value}`) ?? false;
 }
 
-/** Has the process the word on its command line, or none yet, as in the middle of `execve`? False once it has ended. */
+/** True when the process has the word on its command line, or no command line yet, as during `execve`; false once it has exited. */
 export function mayHaveWord(pid: number, word: string): boolean {
   const text = readProc(`${pid}/cmdline`);
   if (text === undefined || text === '') return !isDead(readStat(pid));
   return text.split('\0').includes(word);
 }
 
-/** Resident memory in bytes; 0 when the process is gone. */
+/** Returns the resident memory in bytes; 0 when the process does not exist. */
 export function residentBytes(pid: number): number {
   const match = /^VmRSS:\s+(\d+) kB/m.exec(readProc(`${pid}/status`) ?? '');
   return match ? Number(match[1]) * 1024 : 0;

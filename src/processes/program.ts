@@ -5,24 +5,24 @@ import { launchCodes, type LaunchWords } from './launch-script.ts';
 import type { ProcessUser } from './user.ts';
 
 /**
- * Where a command's program is, or why it cannot run, in the words that container runtimes use. Neither: file modes alone do not say what
- * the user may do there, so only the kernel can tell.
+ * Path of a command's program, or why it cannot run, in the words of container runtimes. Neither when file modes are not sufficient to know
+ * the user's permissions; only the kernel decides then.
  */
 export type ProgramLookup =
   | { readonly path: string; readonly fault?: never }
   | { readonly path?: never; readonly fault: string }
   | { readonly path?: never; readonly fault?: never };
 
-/** What a lookup goes by. */
+/** Inputs of a program lookup. */
 export interface ProgramSearch {
   /** The container's PATH. */
   readonly path: string;
   readonly workingDir: string;
-  /** Nothing that this user cannot reach is looked at, so no answer tells what lies there. */
+  /** The user of the program. Paths without access for this user are not inspected, so that results reveal nothing about them. */
   readonly user: ProcessUser;
 }
 
-/** Words that no program can get: the kernel's strings end at a NUL. */
+/** Returns an error for arguments that no program can receive: the kernel's strings end at a NUL. */
 export function wordFault({
   argv,
   env,
@@ -40,8 +40,8 @@ export function wordFault({
 }
 
 /**
- * Finds the program that `name` means, as `execvp` would with the rights of the user, and says beforehand why it would fail.
- * The faults read as runc's, since users and tools know them: `exec: "x": executable file not found in $PATH`.
+ * Finds the program for `name` like `execvp` with the user's permissions, and returns the error in advance when it would fail.
+ * Errors are worded as by runc, which users and tools know: `exec: "x": executable file not found in $PATH`.
  */
 export function findProgram(name: string, { path, workingDir, user }: ProgramSearch): ProgramLookup {
   if (name === '') return { fault: 'exec: "": executable file not found in $PATH' };
@@ -62,10 +62,10 @@ export function findProgram(name: string, { path, workingDir, user }: ProgramSea
 }
 
 /**
- * Why a launch failed, as runc puts it.
+ * Returns the message of a failed launch, as by runc.
  *
- * @param code the launcher's exit code
- * @param said what its shell said, in the kernel's words at the end
+ * @param code exit code of the launcher
+ * @param said error output of its shell, which ends with the kernel's message
  */
 export function launchFault(
   { argv, workingDir }: Pick<LaunchWords, 'argv' | 'workingDir'>,
@@ -102,8 +102,9 @@ function checkFormat(path: string, bytes: number): ProgramLookup {
 }
 
 /**
- * Would the kernel take it? Those that run a program through `execvp` hand what the kernel refuses to a shell instead, so what is plain from
- * the header is said beforehand: a table of segments that is not there, and another machine, unless something is registered for such.
+ * True when the kernel can run the ELF file. Programs that use `execvp` run files that the kernel refuses with a shell, so obvious cases
+ * are
+ * detected in advance by the header: a missing program header table, and another machine without a registered interpreter.
  */
 function isElf(head: string, bytes: number): boolean {
   const header = Buffer.from(head, 'latin1');
@@ -120,10 +121,10 @@ function isElf(head: string, bytes: number): boolean {
   return own === undefined || own.includes(read(18, 2)) || runsOthers();
 }
 
-/** `e_machine` of what runs here: the machine's own and the 32-bit one that it can run too. */
+/** `e_machine` values that this machine runs: its own and its 32-bit variant. */
 const machines: Partial<Record<string, readonly number[]>> = { x64: [62, 3], arm64: [183, 40] };
 
-/** Are there interpreters for the programs of other machines (`binfmt_misc`)? */
+/** True when interpreters for other machines are registered (`binfmt_misc`). */
 function runsOthers(): boolean {
   try {
     return readdirSync('/proc/sys/fs/binfmt_misc').some((name) => name !== 'register' && name !== 'status');
@@ -132,7 +133,7 @@ function runsOthers(): boolean {
   }
 }
 
-/** May the user pass through all directories above? By their modes alone. */
+/** True when the user may traverse all parent directories, by their modes only. */
 function canReach(path: string, user: ProcessUser): boolean {
   if (user.uid === 0) return true;
   for (let at = dirname(path); ; at = dirname(at)) {
@@ -149,7 +150,7 @@ function mayExecute({ mode, uid, gid }: Stats, user: ProcessUser): boolean {
   return (mode & 0o001) !== 0;
 }
 
-/** Follows links; absent for whatever cannot be reached, a file where a directory should be included. */
+/** Follows links; `undefined` for a path that cannot be reached, including one below a regular file. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);
@@ -158,7 +159,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** Absent: a program may be executable without being readable. */
+/** Returns the first bytes of a file; `undefined` when it is not readable, as executables need not be. */
 function firstBytes(path: string): string | undefined {
   try {
     const file = openSync(path, 'r');

@@ -1,4 +1,4 @@
-/** One word of shell, whatever is in it. */
+/** Quotes any text as one shell word. */
 export function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) && !/^[\w]+=/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -5,8 +5,8 @@ const firstRealTime = 34;
 const lastRealTime = 64;
 
 /**
- * The number of a stop signal as CRI names it, on this machine; SIGTERM where none is set.
- * Linux's real-time signals are counted from SIGRTMIN (34) and SIGRTMAX (64), as container runtimes do.
+ * Returns this machine's number of a CRI stop signal; SIGTERM when none is set.
+ * Linux real-time signals are counted from SIGRTMIN (34) and SIGRTMAX (64), as in container runtimes.
  */
 export function signalNumber(signal: Signal | undefined): number {
   const name = Object.entries(Signal).find(([, value]) => value === signal)?.[0];
@@ -16,6 +16,6 @@ export function signalNumber(signal: Signal | undefined): number {
   const minus = /^SIGRTMAX(?:MINUS(\d+))?$/.exec(name);
   if (minus) return lastRealTime - Number(minus[1] ?? 0);
   if (name === 'SIGCLD') return constants.signals.SIGCHLD;
-  const known: Readonly<Record<string, number>> = constants.signals;
-  return known[name] ?? constants.signals.SIGTERM;
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  return numbers[name] ?? constants.signals.SIGTERM;
 }

@@ -2,52 +2,52 @@ import { launchFd, launchScriptPath, type LaunchTools, type LaunchWords } from '
 import { quote } from './shell-word.ts';
 import type { ProcessUser } from './user.ts';
 
-/** What one run of a container needs, ready to be executed. */
+/** How to run a container, ready for execution. */
 export interface LaunchPlan extends LaunchWords {
   readonly user: ProcessUser;
-  /** Words put before the command to change user and privileges, `setpriv … --`. None of them comes from outside. */
+  /** Words before the command that change user and privileges, `setpriv … --`. They contain no external input. */
   readonly prefix: readonly string[];
-  /** The command reads from the fifo `stdin` instead of nothing. */
+  /** True when the command reads from the FIFO `stdin`; otherwise stdin is empty. */
   readonly stdin: boolean;
-  /** The command has a terminal. */
+  /** True when the command has a terminal. */
   readonly tty: boolean;
 }
 
-/** Where the programs are that the scripts call. */
+/** Paths of the programs that the scripts call. */
 export interface HostTools extends LaunchTools {
   readonly setsid: string;
   readonly sleep: string;
 }
 
-/** The programs that make a terminal. */
+/** The programs that provide a terminal. */
 export interface TerminalTools {
-  /** util-linux's: holds the terminal. */
+  /** util-linux's `script`, which holds the terminal. */
   readonly script: string;
   readonly stty: string;
 }
 
-/** What one supervisor is made for. */
+/** Settings of one supervisor. */
 export interface SupervisorSettings {
-  /** The shell that runs `../command.sh`, see {@link commandScript}. */
+  /** Shell that runs `../command.sh`, see {@link commandScript}. */
   readonly shell: string;
   /** See {@link launchMark}. */
   readonly mark: string;
-  /** The command reads from the fifo `stdin`, held open by the process in `holder`, instead of nothing. */
+  /** True when the command reads from the FIFO `stdin`, which the process in `holder` keeps open; otherwise stdin is empty. */
   readonly stdin: boolean;
-  /** util-linux's: the command has a terminal, which `script` holds; it needs the fifo then. */
+  /** util-linux's `script`, set when the command has a terminal; requires the FIFO. */
   readonly script?: string;
 }
 
-/** The variable that marks every process of a container, also those that leave its group and session. */
+/** Environment variable that marks every process of a container, including those that leave its process group and session. */
 export const containerIdVariable = 'PODTENDER_CONTAINER_ID';
 
 /**
- * The script of one container's supervisor: a POSIX shell that outlives the agent. It runs in the directory `run` of the
- * container and speaks through files there:
+ * Returns the script of a container's supervisor: a POSIX shell that outlives the agent. It runs in the container's directory `run`
+ * and communicates through files there:
  *
- * - `claim`: made exclusively first of all, so that a container runs once at most, whoever starts the script;
+ * - `claim`: created exclusively first, so that a container runs at most once, whoever starts the script;
  * - `pid`: boot id, then the `/proc/PID/stat` lines of the command and of the supervisor, then `ok`;
- * - `stdout`, `stderr`: what the command writes, only ever appended to;
+ * - `stdout`, `stderr`: the command's output, append-only;
  * - `fault`: the exit code of a launch whose program the kernel refused; empty otherwise;
  * - `exit`: the exit code (128+n for signal n), after the whole process group has been killed.
  */
@@ -85,11 +85,12 @@ export function supervisorScript(
 }
 
 /**
- * The script by which the container's first process becomes its launch script, already as leader of a session and process group of its own:
- * it gives up privileges and nothing else. It runs as the agent's user, with an empty environment and no word from outside.
- * It writes `pid` first: whoever reads it may signal the group.
+ * Returns the script through which the container's first process becomes its launch script, already as leader of its own session and
+ * process group:
+ * it only drops privileges. It runs as the agent's user, with an empty environment and without external input.
+ * It writes `pid` first: readers of the file may signal the group.
  *
- * @param mark the last word of the command line of every stage, until the container's program has been started: see {@link launchMark}
+ * @param mark last word on the command line of every stage until the container's program has started: see {@link launchMark}
  */
 export function commandScript(prefix: readonly string[], shell: string, mark: string): string {
   const launch = [...prefix, shell, launchScriptPath, mark];
@@ -104,5 +105,5 @@ export function commandScript(prefix: readonly string[], shell: string, mark: st
   ].join('\n');
 }
 
-/** Stands on the command line of a container's first process as long as its program has not been started. */
+/** Marks the command line of a container's first process until its program has started. */
 export const launchMark = (containerId: string): string => `podtender-launch:${containerId}`;

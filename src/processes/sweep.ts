@@ -2,15 +2,15 @@ import type { Clock } from '../base/clock.ts';
 import { hasEnvironment, isDead, type ProcessTable, type ProcStat } from './proc.ts';
 import { containerIdVariable } from './supervisor-script.ts';
 
-/** A container's processes: its leader's pid is also the id of their group and session. */
+/** A container's processes: the leader's pid is also the id of their process group and session. */
 export interface Family {
   readonly containerId: string;
   readonly leader: number;
-  /** No younger process can belong to it; ticks since boot. */
+  /** Lower bound of the members' start times, ticks since boot. */
   readonly startTicks: number;
 }
 
-/** Everything alive that belongs to a container: its group, its session, and what left both but carries its mark. */
+/** Returns the living processes of a container: its group, its session, and processes that left both but carry its mark. */
 export function membersOf(family: Family, processes: readonly ProcStat[]): readonly ProcStat[] {
   return processes.filter(
     (process) =>
@@ -22,10 +22,10 @@ export function membersOf(family: Family, processes: readonly ProcStat[]): reado
   );
 }
 
-/** More than a listing may be old. */
+/** Poll interval, longer than the maximum age of a listing, ms. */
 const pollMs = 10;
 
-/** Kills all that is left of a container and resolves once it is gone (or only zombies are left for init to collect). */
+/** Kills all processes of a container and resolves when they are gone (or only zombies are left for init to reap). */
 export async function sweep(family: Family, table: ProcessTable, clock: Clock): Promise<void> {
   for (;;) {
     const members = membersOf(family, table.list());
@@ -35,7 +35,7 @@ export async function sweep(family: Family, table: ProcessTable, clock: Clock): 
   }
 }
 
-/** Sends a signal; a process or group (negative pid) that is gone is no error. @returns whether someone was there to get it */
+/** Sends a signal; a process or group (negative pid) that does not exist is no error. @returns true when it existed */
 export function sendSignal(pid: number, signal: NodeJS.Signals | number): boolean {
   try {
     process.kill(pid, signal);

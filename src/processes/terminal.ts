@@ -8,21 +8,21 @@ import type { TerminalTools } from './supervisor-script.ts';
 
 type Sizes = NonNullable<TerminalIo['resize']>;
 
-/** What a terminal needs of the machine and of the one who asks for it. */
+/** Dependencies of a terminal and the client that uses it. */
 export interface TerminalCall {
   readonly tools: TerminalTools;
   readonly io: TerminalIo;
   readonly clock: Clock;
 }
 
-/** Clients tell their size at once; one that has none does not hold up the command, ms. */
+/** Time to wait for the client's initial size, ms; clients send it at once, and one without a size must not delay the command. */
 const firstSizeMs = 100;
-/** How long `stty` may take, ms. */
+/** Time limit of `stty`, ms. */
 const patienceMs = 10_000;
 
 /**
- * Runs a command on a terminal of its own, in the size that the client has and will have. util-linux's `script` holds the terminal: its
- * descriptor is in no process that starts others.
+ * Runs a command on its own terminal with the client's current and later sizes. util-linux's `script` holds the terminal, whose
+ * descriptor is not inherited by other processes.
  *
  * @returns the exit code
  */
@@ -33,8 +33,8 @@ export async function execTerminal(
 ): Promise<number> {
   const sizes = io.resize?.[Symbol.asyncIterator]();
   const first = sizes?.next();
-  const known = await within(firstSizeMs, clock, first);
-  const size = known?.done === false ? known.value : undefined;
+  const initial = await within(firstSizeMs, clock, first);
+  const size = initial?.done === false ? initial.value : undefined;
   const setUp = size ? `${quote(tools.stty)} cols ${size.width} rows ${size.height}; ` : '';
   const env = new Map(plan.env);
   if (!env.has('TERM')) env.set('TERM', 'xterm');
@@ -58,7 +58,7 @@ export async function execTerminal(
   }
 }
 
-/** Gives the terminal of a process each size that comes, until `signal` aborts. */
+/** Sets the terminal of a process to each size from the iterator, until `signal` aborts. */
 export async function resizeTerminal(
   { stty }: TerminalTools,
   pid: number,
@@ -69,17 +69,17 @@ export async function resizeTerminal(
   if (terminal === undefined) return;
   for await (const { width, height } of sizes) {
     if (signal.aborted) return;
-    // set from outside it is the same: the kernel tells those in the foreground by SIGWINCH
+    // Setting the size from outside works as well: the kernel sends SIGWINCH to the foreground group.
     await run(stty, ['-F', terminal, 'cols', String(width), 'rows', String(height)]);
   }
 }
 
-/** What an iterator gives from a step on that was asked for already. */
+/** Continues an iterator from a step that was already requested. */
 async function* fromStep<T>(first: Promise<IteratorResult<T>>, rest: AsyncIterator<T>): AsyncGenerator<T> {
   for (let step = await first; step.done !== true; step = await rest.next()) yield step.value;
 }
 
-/** Where the terminal is that a process reads from. */
+/** Returns the path of the terminal on a process's stdin. */
 function terminalOf(pid: number): string | undefined {
   try {
     const path = readlinkSync(`/proc/${pid}/fd/0`);
@@ -89,7 +89,7 @@ function terminalOf(pid: number): string | undefined {
   }
 }
 
-/** A terminal that has gone meanwhile needs no size: what fails is nothing. */
+/** Runs a program and ignores its failure: the terminal may be gone meanwhile. */
 const run = (file: string, args: readonly string[]): Promise<void> =>
   new Promise((resolve) => {
     execFile(file, args, { timeout: patienceMs, killSignal: 'SIGKILL' }, () => {

@@ -1,13 +1,13 @@
 import type { LinuxContainerSecurityContext } from '../provider/cri-messages.ts';
 
-/** The rights that a process has. */
+/** User, group and supplementary groups of a process. */
 export interface ProcessUser {
   readonly uid: number;
   readonly gid: number;
   readonly supplementalGroups: readonly number[];
 }
 
-/** Who a container runs as; `agent` where it asks for no one. A user without a group has the group of its own number. */
+/** Returns the user of a container; the agent's where none is set. A user without a group gets the group with its own number. */
 export function userOf(
   context: LinuxContainerSecurityContext,
   agent: { readonly uid: number; readonly gid: number },

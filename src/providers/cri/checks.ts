@@ -9,7 +9,7 @@ type Answers = {
   ) => string | undefined;
 };
 
-/** What is missing in an answer that says less than it must; a status that is not there at all is the caller's affair. */
+/** Finds required members that a response lacks. A response without any status is left to the caller. */
 const faults: Answers = {
   Version: ({ version, runtimeName, runtimeVersion, runtimeApiVersion }) =>
     version && runtimeName && runtimeVersion && runtimeApiVersion
@@ -45,10 +45,10 @@ const faults: Answers = {
 };
 
 /**
- * Refuses an answer that lacks what every answer has. Follows the kubelet's CRI client (`verifyContainerStatus`, `verifySandboxStatus` and the
- * checks beside the calls).
+ * Rejects a response that lacks required members. Follows the kubelet's CRI client (`verifyContainerStatus`, `verifySandboxStatus` and the
+ * checks next to the calls).
  *
- * @throws {AgentError} `internal`, in the kubelet's words
+ * @throws {AgentError} `internal` with the kubelet's message
  */
 export function checkAnswer(method: keyof UnaryMethods, request: object, answer: object): void {
   const faultOf = faults[method] as ((answer: object, request: object) => string | undefined) | undefined;

@@ -5,7 +5,7 @@ import { WireReader, type WireType, WireWriter } from '../../base/protobuf-wire.
 
 type Message = Record<string, unknown>;
 
-/** How one kind of value is read and written, and what it is when it is not there. */
+/** How a scalar kind is decoded and encoded, and its zero value. */
 interface Scalar {
   readonly wireType: WireType;
   readonly read: (reader: WireReader) => unknown;
@@ -79,7 +79,7 @@ interface Field {
   readonly repeated: boolean;
   readonly wireType: WireType;
   readonly scalar: Scalar | undefined;
-  /** Of which message, when `shape` is `message`. */
+  /** Name of the message type, when `shape` is `message`. */
   readonly of: MessageName;
 }
 
@@ -90,10 +90,10 @@ interface Plan {
 
 const plans = new Map<MessageName, Plan>();
 
-/** The fields of a message made ready for work, once per message and only when it is first met. */
+/** Returns the prepared fields of a message; computed once per message type on first use. */
 function planOf(name: MessageName): Plan {
-  const known = plans.get(name);
-  if (known) return known;
+  const cached = plans.get(name);
+  if (cached) return cached;
   const fields = messages[name].map(([number, field, kind]) => fieldOf(number, field, kind));
   const byNumber: (Field | undefined)[] = [];
   for (const field of fields) byNumber[field.number] = field;
@@ -111,9 +111,9 @@ function fieldOf(number: number, name: string, kind: string): Field {
 }
 
 /**
- * A message off the wire. Only what was sent is there: an absent field stands for its zero value. Unknown fields are dropped.
+ * Decodes a protobuf message. Absent fields stay absent and stand for their zero value. Unknown fields are skipped.
  *
- * @throws {AgentError} `internal` on bytes that are no such message
+ * @throws {AgentError} `internal` when the bytes are not a valid message
  */
 export function decode(name: MessageName, bytes: Uint8Array): object {
   return decodeFrom(name, new WireReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)));
@@ -162,7 +162,7 @@ function readPacked(list: unknown[], scalar: Scalar, reader: WireReader): void {
   reader.leave(outer);
 }
 
-/** A map is a list of entries with the key in field 1 and the value in field 2. */
+/** Decodes a map entry: the key in field 1 and the value in field 2. */
 function readEntry(out: Message, name: string, reader: WireReader): void {
   let key = '';
   let value = '';
@@ -175,13 +175,13 @@ function readEntry(out: Message, name: string, reader: WireReader): void {
   }
   reader.leave(outer);
   const map = (out[name] ??= {}) as Record<string, string>;
-  // a key named like Object's own accessor must become a member, too
+  // A key named `__proto__` must become an own member, too.
   if (key === '__proto__')
     Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true });
   else map[key] = value;
 }
 
-/** A message as bytes for the wire. Zero values are left out, but in lists and maps; members that the message does not have are ignored. */
+/** Encodes a message. Zero values are omitted except in lists and maps; members that the message type does not have are ignored. */
 export function encode(name: MessageName, message: object): Buffer {
   const writer = new WireWriter();
   encodeInto(name, message as Message, writer);
@@ -210,7 +210,7 @@ function writeValue(writer: WireWriter, { number, wireType, scalar, of }: Field,
     });
 }
 
-/** Numbers lie packed in one value, everything else each with its own tag. */
+/** Encodes a repeated field: numbers packed, other kinds with one tag each. */
 function writeList(writer: WireWriter, field: Field, list: readonly unknown[]): void {
   const { number, scalar } = field;
   if (!scalar || field.wireType === 2) {

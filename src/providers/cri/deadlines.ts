@@ -1,24 +1,24 @@
 import type { UnaryMethods } from './gen/methods.ts';
 
-/** How long a runtime call may take unless told otherwise, ms (kubelet `--runtime-request-timeout`). */
+/** Default deadline of a runtime call, ms (kubelet `--runtime-request-timeout`). */
 export const defaultRequestTimeoutMs = 120_000;
 
 type Deadline = (requestTimeoutMs: number, ownTimeoutSeconds: number) => number | undefined;
 
-/** Calls whose deadline is not the common one; `undefined`: none. As the kubelet's CRI client has them (pkg/kubelet/cri/remote). */
+/** Calls with another deadline; `undefined`: none. As in the kubelet's CRI client (pkg/kubelet/cri/remote). */
 const deadlines: Readonly<Partial<Record<keyof UnaryMethods, Deadline>>> = {
-  // making a sandbox may include a pull of its image
+  // Creating a sandbox may include pulling its image.
   RunPodSandbox: (common) => 2 * common,
   StopContainer: (common, own) => common + own * 1000,
   ExecSync: (common, own) => (own > 0 ? common + own * 1000 : undefined),
   CheckpointContainer: (common, own) => Math.max(common, own * 1000),
-  // these take as long as disks and registries need
+  // The duration of these depends on disks and registries.
   ListContainerStats: () => undefined,
   ImageFsInfo: () => undefined,
   PullImage: () => undefined,
 };
 
-/** Deadline of one call, ms; `undefined`: it may take for ever. */
+/** Returns the deadline of a call, ms; `undefined`: no limit. */
 export function deadlineOf(
   method: keyof UnaryMethods,
   request: { readonly timeout?: number },

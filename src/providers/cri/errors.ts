@@ -1,7 +1,7 @@
 import { tableOf } from '../../base/own.ts';
 import { AgentError, type ErrorCode } from '../../base/errors.ts';
 
-/** The gRPC status codes by number: how Go prints each, and what it is here. */
+/** The gRPC status codes by number: Go's name and the AgentError code. */
 const codes: readonly (readonly [goName: string, code: ErrorCode])[] = [
   ['OK', 'internal'],
   ['Canceled', 'cancelled'],
@@ -24,7 +24,7 @@ const codes: readonly (readonly [goName: string, code: ErrorCode])[] = [
 
 const unknown = codes.findIndex(([goName]) => goName === 'Unknown');
 
-/** What a failed call says of itself, as gRPC clients tell it. */
+/** A failed call as gRPC clients report it. */
 export interface GrpcFailure {
   readonly code: number;
   readonly details: string;
@@ -37,9 +37,9 @@ export const isGrpcFailure = (reason: unknown): reason is GrpcFailure =>
   typeof (reason as Partial<GrpcFailure>).details === 'string';
 
 /**
- * A failed call as an error whose text is Go's `rpc error: code = NotFound desc = …`: users meet it in pod statuses and Events.
+ * Converts a failed call to an error with Go's text `rpc error: code = NotFound desc = …`, which users see in pod statuses and Events.
  *
- * @param endpoint the socket's path, for the text of failed connections
+ * @param endpoint path of the socket, for connection errors
  */
 export function criError(reason: unknown, endpoint: string): AgentError {
   if (!isGrpcFailure(reason)) return AgentError.from(reason);
@@ -49,8 +49,8 @@ export function criError(reason: unknown, endpoint: string): AgentError {
 }
 
 /**
- * Throws a failed pull without its status code where that is `Unknown`, which tells nothing and would hide the pull errors that have a
- * name. Follows the kubelet's CRI client (`remoteImageService.PullImage`).
+ * Throws the error of a failed pull; without the prefix when its status code is `Unknown`, which would hide pull errors with a
+ * name of their own. Follows the kubelet's CRI client (`remoteImageService.PullImage`).
  */
 export function throwPullError(reason: unknown): never {
   if (reason instanceof AgentError && isGrpcFailure(reason.cause) && reason.cause.code === unknown)
@@ -64,7 +64,7 @@ const dialFaults: Readonly<Record<string, string>> = tableOf({
   EACCES: 'permission denied',
 });
 
-/** What this side of the connection found out reads as it does from a Go client; what the runtime said stays as it is. */
+/** Words errors of this side of the connection like a Go client; errors of the runtime stay unchanged. */
 function inGoWords({ code, details }: GrpcFailure, endpoint: string): string {
   if (code === 4 && details.startsWith('Deadline exceeded')) return 'context deadline exceeded';
   if (code === 1 && details.startsWith('Cancelled on client')) return 'context canceled';

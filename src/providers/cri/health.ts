@@ -1,7 +1,7 @@
 import type { RuntimeCondition, StatusResponse, VersionResponse } from '../../provider/cri-messages.ts';
 import type { RuntimeHealth } from '../../provider/powers.ts';
 
-/** `NetworkReady=false reason:… message:…`, as the kubelet prints a condition. */
+/** Formats a condition as the kubelet does: `NetworkReady=false reason:… message:…`. */
 const conditionText = (condition: RuntimeCondition | undefined): string => {
   if (condition === undefined) return '<nil>';
   const { type = '', status = false, reason = '', message = '' } = condition;
@@ -9,12 +9,12 @@ const conditionText = (condition: RuntimeCondition | undefined): string => {
 };
 
 /**
- * What the runtime's status says about pods: a condition that is missing counts as not met (R36, R143).
+ * Converts the runtime's status to the runtime health; a missing condition counts as not met (R36, R143).
  * Follows kubelet `updateRuntimeUp`.
  */
 export function runtimeHealthOf({ status }: StatusResponse): RuntimeHealth {
-  const unmet = (wanted: string, words: string): string | undefined => {
-    const condition = status?.conditions?.find(({ type }) => type === wanted);
+  const unmet = (conditionType: string, words: string): string | undefined => {
+    const condition = status?.conditions?.find(({ type }) => type === conditionType);
     return condition?.status === true ? undefined : `container runtime ${words}: ${conditionText(condition)}`;
   };
   const runtimeError = unmet('RuntimeReady', 'not ready');
@@ -25,6 +25,6 @@ export function runtimeHealthOf({ status }: StatusResponse): RuntimeHealth {
   };
 }
 
-/** `containerd://1.6.20`, as a node's `containerRuntimeVersion` tells it (kubelet `nodestatus.VersionInfo`). */
+/** Formats the runtime version of the node status, such as `containerd://1.6.20` (kubelet `nodestatus.VersionInfo`). */
 export const runtimeVersionText = ({ runtimeName = '', runtimeVersion = '' }: VersionResponse): string =>
   `${runtimeName}://${runtimeVersion}`;

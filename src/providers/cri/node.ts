@@ -7,15 +7,15 @@ import {
 } from '../../provider/cri-messages.ts';
 import type { CriRuntime } from './runtime.ts';
 
-/** An image as the node's status tells it. */
+/** An image in the node status. */
 export interface NodeImage {
   readonly digests: readonly string[];
   readonly tags: readonly string[];
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
 }
 
-/** The runtime's images, largest first (kubelet `imageManager.GetImageList`). */
+/** Returns the runtime's images, largest first (kubelet `imageManager.GetImageList`). */
 export function nodeImagesOf(images: readonly Image[]): readonly NodeImage[] {
   return images
     .toSorted(
@@ -26,14 +26,14 @@ export function nodeImagesOf(images: readonly Image[]): readonly NodeImage[] {
     .map(({ repoDigests = [], repoTags = [], size = 0 }) => ({ digests: repoDigests, tags: repoTags, size }));
 }
 
-/** What one runtime handler can do. */
+/** Features of a runtime handler. */
 export interface HandlerFeatures {
   readonly name: string;
   readonly recursiveReadOnlyMounts: boolean;
   readonly userNamespaces: boolean;
 }
 
-/** The handlers that the runtime names, as the node's status tells them; containerd before 2.0 names none. */
+/** Returns the runtime's handlers for the node status; containerd before 2.0 reports none. */
 export const handlersOf = ({ runtimeHandlers = [] }: StatusResponse): readonly HandlerFeatures[] =>
   runtimeHandlers.map(({ name = '', features }: RuntimeHandler) => ({
     name,
@@ -41,16 +41,16 @@ export const handlersOf = ({ runtimeHandlers = [] }: StatusResponse): readonly H
     userNamespaces: features?.userNamespaces ?? false,
   }));
 
-/** What the runtime can do beside its handlers; `undefined`: it does not say. */
+/** Returns features of the runtime besides those of handlers; `undefined` when it does not report them. */
 export const featuresOf = ({
   features,
 }: StatusResponse): { readonly supplementalGroupsPolicy: boolean } | undefined =>
   features && { supplementalGroupsPolicy: features.supplementalGroupsPolicy ?? false };
 
 /**
- * Asks both services once whether they speak CRI v1.
+ * Checks once that both services support CRI v1.
  *
- * @throws {AgentError} with the runtime's reason, when it does not answer or knows no CRI v1
+ * @throws {AgentError} with the runtime's error when it does not answer or does not support CRI v1
  */
 export async function validateCri(runtime: CriRuntime, signal?: AbortSignal): Promise<void> {
   const options = signal && { signal };
@@ -66,9 +66,9 @@ export async function validateCri(runtime: CriRuntime, signal?: AbortSignal): Pr
 }
 
 /**
- * How the runtime names cgroups, which the agent then follows (kubelet `KubeletCgroupDriverFromCRI`).
+ * Returns the runtime's cgroup driver, which the agent then uses too (kubelet `KubeletCgroupDriverFromCRI`).
  *
- * @returns `undefined`: it does not say, so the configured driver counts
+ * @returns `undefined` when the runtime does not report it; the configured driver is used then
  */
 export async function cgroupDriverOf(
   runtime: Pick<CriRuntime, 'runtimeConfig'>,

@@ -3,18 +3,19 @@ import { AgentError } from '../../base/errors.ts';
 import type { ContainerEventResponse } from '../../provider/cri-messages.ts';
 import type { CriRuntime } from './runtime.ts';
 
-/** Between the end of one stream of events and the next, ms. */
+/** Delay before an ended event stream is opened again, ms. */
 const againAfterMs = 1000;
 
-/** Whom to ask for events, and the clock to wait by. */
+/** Dependencies of the event watch: the runtime and the clock. */
 export interface PodEventsDeps {
   readonly runtime: Pick<CriRuntime, 'getContainerEvents'>;
   readonly clock: Clock;
 }
 
 /**
- * Tells of pods whose containers the runtime says have changed, until `signal` aborts. A runtime without events tells nothing, one
- * that went away is asked again. Events may be missed: they only make the next listing come earlier.
+ * Reports pods whose containers changed according to the runtime's events, until `signal` aborts. Without event support nothing is
+ * reported; a
+ * lost stream is opened again. Missed events are harmless: events only make the next listing come earlier.
  */
 export async function watchPodEvents(
   { runtime, clock }: PodEventsDeps,
@@ -34,11 +35,11 @@ export async function watchPodEvents(
   }
 }
 
-/** The event of a sandbox that was removed names no pod. */
+/** Returns the pod UID of an event; empty for a removed sandbox, whose event has none. */
 const podUidOf = ({ podSandboxStatus }: ContainerEventResponse): string =>
   podSandboxStatus?.metadata?.uid ?? '';
 
-/** {@link watchPodEvents} as the power that a provider has. */
+/** {@link watchPodEvents} as a power of a provider. */
 export const podEventsOf =
   (deps: PodEventsDeps): ((listener: (uid: string) => void) => () => void) =>
   (listener) => {

@@ -14,7 +14,7 @@ import {
 } from './gen/methods.ts';
 import { CriTransport } from './transport.ts';
 
-/** Every call of both CRI services, named as in {@link ContainerRuntime} and {@link ImageService}. */
+/** All calls of both CRI services, named as in {@link ContainerRuntime} and {@link ImageService}. */
 export type CriCalls = {
   readonly [M in keyof UnaryMethods as Uncapitalize<M>]: (
     request: UnaryMethods[M]['request'],
@@ -27,33 +27,35 @@ export type CriCalls = {
   ) => AsyncIterable<StreamMethods[M]['response']>;
 };
 
-/** A container runtime behind its socket: a `ContainerRuntime` with every power, and an `ImageService`. */
+/** A container runtime on a socket: a `ContainerRuntime` with every power, and an `ImageService`. */
 export type CriRuntime = CriCalls & {
-  /** Where the socket is. */
+  /** Path of the socket. */
   readonly socket: string;
-  /** Ends the connection; calls in flight fail. */
+  /** Closes the connection; calls in flight fail. */
   readonly close: () => Promise<void>;
 };
 
-/** Who fills what the client needs. */
+/** Dependencies of the CRI client. */
 export interface CriDeps {
   readonly clock: Clock;
-  /** Traces every call that has one answer. */
+  /** Traces every unary call. */
   readonly tracer?: Tracer;
 }
 
-/** Settings, named as the kubelet's. */
+/** Settings, named as in the kubelet's configuration. */
 export interface CriOptions {
-  /** Deadline of a call that has none of its own, ms; default two minutes (`runtimeRequestTimeout`). */
+  /** Default deadline of a call, ms; default two minutes (`runtimeRequestTimeout`). */
   readonly runtimeRequestTimeoutMs?: number;
 }
 
 /**
- * The runtime behind a unix socket, all of CRI v1. Nothing is connected yet: the first call does that, and a call after the runtime
- * was restarted connects anew. Follows the kubelet's CRI client (`cri-client` `remoteRuntimeService`, `remoteImageService`).
+ * Creates a client for the runtime on a Unix socket, with all of CRI v1. It connects on the first call, and reconnects after the runtime
+ * was restarted. Follows the kubelet's CRI client (`cri-client` `remoteRuntimeService`, `remoteImageService`).
  *
  * @param endpoint a path, or `unix://` and a path
- * @throws {AgentError} `invalid_argument` for an endpoint that is no unix socket
+ * @throws {AgentError} `invalid_argument` when the endpoint is not a Unix socket
+ * @example
+ * const runtime = connectCri('/run/containerd/containerd.sock', { clock: systemClock });
  */
 export function connectCri(endpoint: string, deps: CriDeps, options: CriOptions = {}): CriRuntime {
   const socket = socketPath(endpoint);
@@ -95,7 +97,7 @@ const plainSend =
   (row, request, options) =>
     transport.unary(row, request, options);
 
-/** A span for each call, which carries it on to the runtime; named as the kubelet's are (`otelgrpc`). */
+/** Wraps calls in spans and propagates the trace context to the runtime; spans are named as in the kubelet (`otelgrpc`). */
 const tracedSend =
   (transport: CriTransport, tracer: Tracer): Send =>
   (row, request, options) => {
@@ -108,7 +110,7 @@ const tracedSend =
 
 const uncapitalize = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 
-/** `unix:///run/x.sock` and `/run/x.sock` are the same socket. */
+/** Returns the path of `unix:///run/x.sock` or `/run/x.sock`. */
 function socketPath(endpoint: string): string {
   const path = endpoint.replace(/^unix:\/\//, '');
   if (path.startsWith('/')) return path;

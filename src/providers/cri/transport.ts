@@ -5,10 +5,10 @@ import { decode, encode } from './codec.ts';
 import { criError, type GrpcFailure } from './errors.ts';
 import type { MethodRow } from './gen/methods.ts';
 
-/** Largest message that is taken, as the kubelet's client has it. */
+/** Maximum message size, bytes, as in the kubelet's client. */
 const maxMessageBytes = 16 * 1024 * 1024;
 
-/** A runtime that went away is looked for again after 100 ms, then ever later up to 3 s, as the kubelet's client does. */
+/** Reconnects after 100 ms, then with growing delays up to 3 s, as the kubelet's client does. */
 const channelOptions: ClientOptions = {
   'grpc.max_receive_message_length': maxMessageBytes,
   'grpc.max_send_message_length': -1,
@@ -17,14 +17,14 @@ const channelOptions: ClientOptions = {
   'grpc.max_reconnect_backoff_ms': 3000,
   'grpc.enable_http_proxy': 0,
   'grpc.enable_retries': 0,
-  // books of each call that nobody reads
+  // channelz would keep unused records of each call
   'grpc.enable_channelz': 0,
   'grpc.service_config_disable_resolution': 1,
 };
 
-/** How one call goes out. */
+/** Options of one call. */
 export interface WireOptions extends CallOptions {
-  /** Sent along as gRPC metadata. */
+  /** gRPC metadata to send. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -34,8 +34,8 @@ interface Connected {
 }
 
 /**
- * One connection to a runtime's socket, made at the first call and made anew whenever it was lost. Calls made while the runtime is
- * away fail at once with `unavailable`.
+ * CriTransport is a connection to a runtime's socket, opened on the first call and reopened when it was lost. Calls while the runtime is
+ * down fail at once with `unavailable`.
  */
 export class CriTransport {
   readonly #socket: string;
@@ -48,7 +48,7 @@ export class CriTransport {
     this.#clock = clock;
   }
 
-  /** One request, one answer. @throws {AgentError} with the text of {@link criError} */
+  /** Makes a unary call. @throws {AgentError} with the message of {@link criError} */
   async unary(row: MethodRow, request: object, options: WireOptions): Promise<object> {
     const { signal } = options;
     try {
@@ -59,7 +59,7 @@ export class CriTransport {
     }
   }
 
-  /** One request, answers until the runtime or `signal` ends them. @throws {AgentError} with the text of {@link criError} */
+  /** Makes a streaming call that the runtime or `signal` ends. @throws {AgentError} with the message of {@link criError} */
   async *stream(row: MethodRow, request: object, options: CallOptions): AsyncGenerator<object, void> {
     const { signal } = options;
     const { serialize, deserialize } = codecOf(row);
@@ -88,7 +88,7 @@ export class CriTransport {
     }
   }
 
-  /** Ends the connection; calls in flight fail, later ones too. */
+  /** Closes the connection; calls in flight and later calls fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     (await this.#client)?.client.close();
@@ -147,7 +147,7 @@ export class CriTransport {
   }
 }
 
-/** gRPC has no way to write deadlines further off (eight digits, in hours), and a pod's grace period may be any number of seconds. */
+/** Longest deadline that gRPC can encode (eight digits of hours); a pod's grace period may be longer. */
 const foreverMs = 99_999_999 * 3_600_000;
 
 const cancelled: GrpcFailure = { code: 1, details: 'context canceled' };

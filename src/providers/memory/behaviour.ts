@@ -1,28 +1,32 @@
 import type { Pod } from '../../kube/types.ts';
 
-/** How a container of the memory provider behaves: data instead of a program. All spans in ms. */
+/**
+ * How a container of the memory provider behaves, as data. All durations in ms.
+ * @example
+ * const failing: MemoryBehaviour = { ...behaviourOf(pod, 'app'), runMs: 5000, exitCode: 1 };
+ */
 export interface MemoryBehaviour {
-  /** From its creation to its start. */
+  /** Time between creation and start. */
   readonly startDelayMs: number;
-  /** From its start to its end; absent: until it is stopped. */
+  /** Time between start and exit; absent: it runs until it is stopped. */
   readonly runMs?: number;
-  /** With which it ends by itself. */
+  /** Exit code when it exits by itself. */
   readonly exitCode: number;
-  /** From the stop signal to its end; more than the grace period: it is killed then, exit code 137. */
+  /** Time between the stop signal and the exit; above the grace period, it is killed with exit code 137. */
   readonly stopDelayMs: number;
-  /** With which it ends when it is stopped. */
+  /** Exit code when it is stopped. */
   readonly stopExitCode: number;
-  /** Of every command that is run in it, as exec probes do. */
+  /** Exit code of commands that run in it, such as exec probes. */
   readonly execExitCode: number;
-  /** So many times it fails to start first. */
+  /** Number of starts that fail before one succeeds. */
   readonly startFailures: number;
-  /** What it uses while it runs. */
+  /** Memory usage while it runs. */
   readonly memoryBytes: number;
-  /** Of its writable layer, while it runs. */
+  /** Usage of its writable layer while it runs. */
   readonly diskBytes: number;
 }
 
-/** Begins the annotations that set a behaviour, for the whole pod or one container: `podtender.io/memory.[NAME.]run-ms`. */
+/** Prefix of annotations that set a behaviour, for the pod or one container: `podtender.io/memory.[NAME.]run-ms`. */
 export const memoryAnnotation = 'podtender.io/memory.';
 
 const keys: Readonly<Record<keyof MemoryBehaviour, string>> = {
@@ -49,12 +53,12 @@ const regular: MemoryBehaviour = {
 };
 
 /**
- * What the pod's annotations say of one container: its own before the pod's, and where neither says a thing, a regular container
- * or sidecar runs until it is stopped and an init container succeeds at once. What is no number counts as unsaid.
+ * Returns the behaviour of a container from the pod's annotations: its own override the pod's. By default, a regular container
+ * or sidecar runs until it is stopped, and an init container succeeds at once. Values that are not numbers are ignored.
  */
 export const behaviourOf = (pod: Pod, container: string): MemoryBehaviour => behavioursOf(pod)(container);
 
-/** {@link behaviourOf} for many containers of a pod in turn. */
+/** Returns {@link behaviourOf} for repeated use with one pod. */
 export function behavioursOf(pod: Pod): (container: string) => MemoryBehaviour {
   const annotations = pod.metadata?.annotations ?? {};
   const done = new Set(
@@ -62,7 +66,7 @@ export function behavioursOf(pod: Pod): (container: string) => MemoryBehaviour {
       restartPolicy === 'Always' ? [] : [name],
     ),
   );
-  // most pods say nothing, and there may be thousands
+  // Most pods have no such annotation, and there may be thousands of pods.
   const isExplicit = Object.keys(annotations).some((key) => key.startsWith(memoryAnnotation));
   return (container) => {
     const defaults = done.has(container) ? { ...regular, runMs: 0 } : regular;

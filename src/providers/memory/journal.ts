@@ -5,7 +5,7 @@ import { readIfThere } from '../../base/files/read-if-there.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { Instance, MemoryPod } from './memory-pod.ts';
 
-/** A pod as it is written down. */
+/** A pod as stored in the journal. */
 type Written = Omit<MemoryPod, 'instances' | 'failedStarts' | 'listed'> & {
   readonly instances: readonly (readonly [string, readonly Instance[]])[];
   readonly failedStarts?: readonly (readonly [string, number])[];
@@ -13,12 +13,12 @@ type Written = Omit<MemoryPod, 'instances' | 'failedStarts' | 'listed'> & {
 
 interface Line {
   readonly uid: string;
-  /** Absent: the pod is forgotten. */
+  /** Absent: the pod was removed. */
   readonly record?: Written;
 }
 
-/** What of a pod the provider needs: the annotations say how its containers behave. */
-const kept = ({ metadata, spec }: Pod): Pod => ({
+/** Returns the parts of a pod that the provider needs; its annotations set the behaviour of containers. */
+const reduced = ({ metadata, spec }: Pod): Pod => ({
   metadata: { ...(metadata?.annotations && { annotations: metadata.annotations }) },
   spec: {
     containers: [],
@@ -35,8 +35,9 @@ const kept = ({ metadata, spec }: Pod): Pod => ({
 });
 
 /**
- * What makes the pods of a memory provider outlive its process, as those of a runtime do: a file with one line per change, the last
- * line of a pod counts. Changes of one round of the event loop are written together.
+ * MemoryJournal persists the pods of a memory provider, so that they survive its process like those of a runtime: a file with one line per
+ * change; the last
+ * line of a pod counts. Changes of one turn of the event loop are written together.
  */
 export class MemoryJournal {
   readonly #path: string;
@@ -50,7 +51,7 @@ export class MemoryJournal {
     this.#logger = logger;
   }
 
-  /** What was written down; a torn last line is as good as none. The file is written anew without what is out of date. */
+  /** Returns the stored pods; an incomplete last line is ignored. The file is rewritten without outdated lines. */
   load(): readonly MemoryPod[] {
     const written = (readIfThere(this.#path) ?? '').split('\n');
     const last = new Map<string, { readonly text: string; readonly record: Written }>();
@@ -60,7 +61,7 @@ export class MemoryJournal {
       if (record) last.set(uid, { text, record });
       else last.delete(uid);
     }
-    // after the last line end nothing follows, unless a line is torn
+    // The text ends with a newline, unless its last line is incomplete.
     const isFresh = written.length === last.size + 1 && written.at(-1) === '';
     if (!isFresh) this.#rewrite(Array.from(last.values(), ({ text }) => `${text}\n`));
     return Array.from(last.values(), ({ record }) => restored(record));
@@ -72,7 +73,7 @@ export class MemoryJournal {
     renameSync(fresh, this.#path);
   }
 
-  /** Writes the pod down before this process waits for anything again. @param record absent: it is forgotten */
+  /** Stores a pod before this turn of the event loop ends. @param record absent: the pod was removed */
   changed(uid: string, record: MemoryPod | undefined): void {
     this.#changed.set(uid, record);
     if (this.#due) return;
@@ -83,18 +84,18 @@ export class MemoryJournal {
     });
   }
 
-  /** What cannot be written is tried again with the next change; the pods go on. */
+  /** Appends pending lines; on failure they are retried with the next change, and the pods continue. */
   #write(): void {
     const lines = Array.from(this.#changed, ([uid, record]) => `${JSON.stringify(lineOf(uid, record))}\n`);
     try {
-      // what failed before may have left half a line
+      // An earlier failure may have left an incomplete line.
       appendFileSync(this.#path, `${this.#failing ? '\n' : ''}${lines.join('')}`);
       this.#changed.clear();
       this.#failing = false;
     } catch (reason) {
       const fields = { file: this.#path, err: messageOf(reason) };
       if (!this.#failing)
-        this.#logger.error('pods cannot be written down; they end with this process', fields);
+        this.#logger.error('the journal cannot be written; pods are lost when this process ends', fields);
       this.#failing = true;
     }
   }
@@ -109,7 +110,7 @@ function lineOf(uid: string, record: MemoryPod | undefined): Line {
   return {
     uid,
     record: {
-      ...{ uid, name, namespace, ip, sandbox, pod: pod && kept(pod), instances },
+      ...{ uid, name, namespace, ip, sandbox, pod: pod && reduced(pod), instances },
       ...(failedStarts && { failedStarts: [...failedStarts] }),
     },
   };

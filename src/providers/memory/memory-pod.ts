@@ -11,7 +11,7 @@ import type { PodUsage } from '../../provider/usage.ts';
 import type { StopTimer } from '../../base/clock.ts';
 import type { MemoryBehaviour } from './behaviour.ts';
 
-/** One life of a container. */
+/** One instance of a container. */
 export interface Instance {
   readonly id: string;
   readonly name: string;
@@ -23,38 +23,38 @@ export interface Instance {
   finishedAt?: number;
   exitCode: number;
   reason: string;
-  /** As last applied. */
+  /** Resources last applied. */
   resources: RuntimeContainerResources;
-  /** What it waits for: its start or its end. */
+  /** Timer of its pending start or exit. */
   timer?: StopTimer | undefined;
 }
 
-/** One pod: a record and nothing else. */
+/** A pod record. */
 export interface MemoryPod {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
   readonly ip: string;
-  /** As last synced. */
+  /** The pod as last synced. */
   pod: Pod | undefined;
   sandbox: { readonly id: string; readonly attempt: number; readonly createdAt: number; ready: boolean };
-  /** Container by container, of each the newest life first; one list, since a map of its own would cost each pod as much as all else. */
+  /** Instances grouped by container, newest first. A flat array, as a map would double the memory of a pod. */
   instances: readonly Instance[];
-  /** How many starts have failed so far, by container name; absent: none. */
+  /** Number of failed starts by container name; absent: none. */
   failedStarts?: Map<string, number>;
-  /** Made anew after each change. */
+  /** Cached listing; reset by each change. */
   listed: RuntimePod | undefined;
 }
 
-/** How many ended lives of a container are kept beside the newest. */
+/** Number of exited instances to keep besides the newest, per container. */
 const keptInstances = 2;
 
-/** The newest life of a container. */
+/** Returns the newest instance of a container. */
 export function newest(record: MemoryPod, name: string): Instance | undefined {
   return record.instances.find((instance) => instance.name === name);
 }
 
-/** Of each container the newest life. */
+/** Returns the newest instance of each container. */
 export function newestOfEach({ instances }: MemoryPod): readonly Instance[] {
   return instances.filter(({ name }, at) => instances[at - 1]?.name !== name);
 }
@@ -63,17 +63,17 @@ export function isLive(instance: Instance | undefined): boolean {
   return instance !== undefined && instance.finishedAt === undefined;
 }
 
-/** From how many lives on they are looked up by name: below, a pod of thousands costs less without a map. */
+/** Number of instances from which on lookups use a map; below, an array saves memory with thousands of pods. */
 const manyInstances = 32;
 
-/** {@link newest} for many containers in turn. */
+/** Returns {@link newest} for repeated lookups. */
 export function newestByName(record: MemoryPod): (name: string) => Instance | undefined {
   if (record.instances.length < manyInstances) return (name) => newest(record, name);
   const byName = new Map(newestOfEach(record).map((instance) => [instance.name, instance]));
   return (name) => byName.get(name);
 }
 
-/** The lives of a pod's containers while some of them start. What a start costs does not depend on how many there are. */
+/** Lives indexes a pod's instances while its containers start, so that a start does not depend on their number. */
 export class Lives {
   readonly record: MemoryPod;
   readonly #byName: Map<string, readonly Instance[]>;
@@ -88,22 +88,22 @@ export class Lives {
     return this.#byName.get(name)?.[0];
   }
 
-  /** Adds a life, and forgets the oldest ones of its container. */
+  /** Adds an instance, and drops the oldest ones of its container. */
   add(instance: Instance): void {
     const older = this.#byName.get(instance.name) ?? [];
     this.#byName.set(instance.name, [instance, ...older.slice(0, keptInstances)]);
     this.#isChanged = true;
   }
 
-  /** Writes the lives to the pod's record. @returns whether there are new ones */
+  /** Stores the instances in the pod's record. @returns true when there are new ones */
   keep(): boolean {
-    // the copy has room for no more: a list that grew has, in each of thousands of pods
+    // slice() drops the spare capacity of a grown array, which adds up over thousands of pods.
     if (this.#isChanged) this.record.instances = [...this.#byName.values()].flat().slice();
     return this.#isChanged;
   }
 }
 
-/** Which containers may start, while those before them start: init containers in order, sidecars among them; after these all others. */
+/** Yields the containers that may start: init containers in order, including sidecars; then all others. */
 export function* startable(lives: Lives, { spec }: Pod): Generator<Container> {
   const { initContainers = [], containers = [], restartPolicy = 'Always' } = spec ?? {};
   for (const init of initContainers) {
@@ -122,7 +122,7 @@ const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === '
 const policyOf = (init: Container, policy: string): string =>
   isSidecar(init) ? 'Always' : onFailure(policy);
 
-/** An init container that is no sidecar is past once it has succeeded. */
+/** True when an init container no longer blocks later ones: it succeeded, or is a started sidecar. */
 const isPast = (init: Container, lives: Lives): boolean =>
   !isSidecar(init) && hasSucceeded(lives.newest(init.name));
 
@@ -131,7 +131,7 @@ function mayStart(last: Instance | undefined, policy: string): boolean {
   return policy === 'Always' || (policy === 'OnFailure' && last.exitCode !== 0);
 }
 
-/** An init container that has succeeded is done, whatever the pod's policy. */
+/** Returns the restart policy of an init container: after success it never restarts. */
 function onFailure(policy: string): string {
   return policy === 'Never' ? policy : 'OnFailure';
 }
@@ -140,7 +140,7 @@ function hasSucceeded(last: Instance | undefined): boolean {
   return last?.finishedAt !== undefined && last.exitCode === 0;
 }
 
-/** The pod as a listing shows it. */
+/** Returns the pod for a listing. */
 export function toRuntimePod(record: MemoryPod): RuntimePod {
   const containers = record.instances.map(toRuntimeContainer);
   const { id, createdAt, ready } = record.sandbox;
@@ -154,7 +154,7 @@ export function toRuntimePod(record: MemoryPod): RuntimePod {
   };
 }
 
-/** The pod in detail. */
+/** Returns the status of the pod. */
 export function toPodStatus(record: MemoryPod, observedAt: number): RuntimePodStatus {
   const containerStatuses = record.instances.map(toStatus);
   const sandbox: RuntimeSandboxStatus = {
@@ -177,7 +177,7 @@ export function toPodStatus(record: MemoryPod, observedAt: number): RuntimePodSt
   };
 }
 
-/** What the pod's running containers use, as their behaviour says; `undefined`: none runs. */
+/** Returns the usage of the pod's running containers by their behaviour; `undefined` when none runs. */
 export function toUsage(
   record: MemoryPod,
   behaviours: (pod: Pod) => (container: string) => Pick<MemoryBehaviour, 'memoryBytes' | 'diskBytes'>,
@@ -213,7 +213,7 @@ function toRuntimeContainer(instance: Instance): RuntimeContainer {
   return { id, name, image, imageId: image, createdAt, state: stateOf(instance) };
 }
 
-/** Most pods of a scale run are of one image, so that one text does for all of them. */
+/** Most pods of a scale run have the same image, so its text is shared. */
 let lastImage = { image: '', id: 'memory:' };
 
 function imageIdOf(image: string): string {

@@ -33,26 +33,29 @@ import { MemoryJournal } from './journal.ts';
 import { resizesOf, resourcesOf } from './resizing.ts';
 import { kubeletBackOff, restartDelayMs, type RestartBackOff } from './restart-back-off.ts';
 
-/** What a memory provider is made of; the clock alone is needed. */
+/** Dependencies of a memory provider; only the clock is required. */
 export interface MemoryProviderDeps {
   readonly clock: Clock;
-  /** How containers behave; default: as the pod's annotations say ({@link behaviourOf}). */
+  /** Returns how a container behaves; default: by the pod's annotations ({@link behaviourOf}). */
   readonly behaviour?: (pod: Pod, container: string) => MemoryBehaviour;
   readonly backOff?: RestartBackOff;
-  /** A file that makes the pods outlive the process; absent: they end with it. */
+  /** Journal file that makes the pods survive the process; absent: they are lost with it. */
   readonly journal?: string;
-  /** Told when the journal cannot be written. */
+  /** Logs failures of the journal. */
   readonly logger?: Logger;
-  /** How many stopped pods are remembered; the oldest go first. */
+  /** Number of stopped pods to remember; the oldest are dropped first. */
   readonly keptPods?: number;
 }
 
-/** The calls that can be made to fail. */
+/** Calls that can be made to fail. */
 export type MemoryCall = 'syncPod' | 'resizePod' | 'killPod' | 'listPods' | 'getPodStatus' | 'ping';
 
 /**
- * Pods as records, behaviour as data: the fake of all tests, and the provider of scale runs. A call costs what its pod costs,
- * however many there are; a pod that waits for nothing holds no timer.
+ * MemoryProvider keeps pods as records with data as behaviour: the fake of all tests, and the provider of scale runs. The cost of a call
+ * does not
+ * depend on the number of other pods; an idle pod has no timer.
+ * @example
+ * const provider = new MemoryProvider({ clock: new FakeClock() });
  */
 export class MemoryProvider implements PodProvider, NodeProvider {
   readonly name = 'memory';
@@ -80,7 +83,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       deps.journal === undefined ? undefined : new MemoryJournal(deps.journal, deps.logger ?? silentLogger);
   }
 
-  /** Those of an earlier process are read when they are first asked for: an agent that starts has more urgent things to do. */
+  /** Pods of an earlier process are loaded on first access, which keeps the agent's start short. */
   get #pods(): Map<string, MemoryPod> {
     if (this.#read) return this.#read;
     this.#read = new Map();
@@ -192,12 +195,12 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     else this.#changed(record);
   }
 
-  /** Makes the next call of a kind fail; several add up. */
+  /** Makes the next call of a kind fail; repeated calls queue up. */
   failNext(call: MemoryCall, reason: Error): void {
     this.#failures.set(call, [...(this.#failures.get(call) ?? []), reason]);
   }
 
-  /** Ends a running container now, as if its program had ended. @returns whether it ran */
+  /** Ends a running container, as if its program had exited. @returns true when it was running */
   endContainer(podUid: string, name: string, exitCode: number): boolean {
     const record = this.#pods.get(podUid);
     const instance = record && newest(record, name);
@@ -206,7 +209,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     return true;
   }
 
-  /** Takes up a pod of an earlier process where the clock has brought it. */
+  /** Continues a pod of an earlier process at the current time. */
   #resume(record: MemoryPod): void {
     this.#pods.set(record.uid, record);
     if (!record.sandbox.ready) this.#stopped.add(record.uid);
@@ -222,19 +225,19 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   #recordOf(pod: Pod): MemoryPod {
     const uid = uidOf(pod);
-    const known = this.#pods.get(uid);
-    if (known?.sandbox.ready) {
-      known.pod = pod;
-      return known;
+    const existing = this.#pods.get(uid);
+    if (existing?.sandbox.ready) {
+      existing.pod = pod;
+      return existing;
     }
     const sandbox = {
       id: this.#nextId(),
-      attempt: known ? known.sandbox.attempt + 1 : 0,
+      attempt: existing ? existing.sandbox.attempt + 1 : 0,
       createdAt: this.#clock.now(),
       ready: true,
     };
     this.#stopped.delete(uid);
-    const record: MemoryPod = known ?? {
+    const record: MemoryPod = existing ?? {
       uid,
       name: nameOf(pod),
       namespace: namespaceOf(pod),
@@ -251,7 +254,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     return record;
   }
 
-  /** Starts what may start; a container that ends at once lets the next one start in the same sync. */
+  /** Starts the containers that may start; when one exits at once, the next may start in the same sync. */
   #startAll(record: MemoryPod, pod: Pod): readonly SyncResult[] {
     const lives = new Lives(record);
     const behaviour = this.#behaviours(pod);
@@ -341,7 +344,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#end(record, instance, stopDelayMs > graceMs ? 137 : stopExitCode);
   }
 
-  /** A changed image is a changed container. */
+  /** Ends containers whose image changed. */
   #endChanged(record: MemoryPod, pod: Pod): void {
     const newestOf = newestByName(record);
     for (const { name, image = '' } of pod.spec?.containers ?? []) {
@@ -350,7 +353,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     }
   }
 
-  /** Gives running containers other resources; those whose policy says so end, to start anew with them. */
+  /** Applies new resources to running containers; those whose resize policy requires it are restarted. */
   #resize(record: MemoryPod, pod: Pod): readonly SyncResult[] {
     const resizes = resizesOf(record, pod);
     if (resizes.length === 0) return [];
@@ -372,7 +375,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     record.instances = [];
   }
 
-  /** ms since the epoch; 0: it may start at once. */
+  /** Returns the end of the back-off, ms since the epoch; 0: it may start at once. */
   #backOffEnd(last: Instance | undefined): number {
     if (last?.finishedAt === undefined) return 0;
     return last.finishedAt + restartDelayMs(last.restartCount, this.#backOff);
@@ -423,12 +426,12 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
 const isResize = (action: SyncResult['action']): boolean => action === 'ResizePodInPlace';
 
-/** Made anew after each change only. */
+/** Returns the cached listing of the pod. */
 const listedOf = (record: MemoryPod): RuntimePod => (record.listed ??= toRuntimePod(record));
 
 const idPrefix = 'memory://';
 
-/** An address of 10.0.0.0/8 for each serial number. */
+/** Returns an address of 10.0.0.0/8 for a serial number. */
 function addressOf(serial: number): string {
   const n = (serial % 0xffff00) + 1;
   return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;

@@ -4,7 +4,7 @@ import type { Container, Pod } from '../../kube/types.ts';
 import type { RuntimeContainerResources } from '../../provider/runtime-pod.ts';
 import { type Instance, isLive, type MemoryPod, newestByName } from './memory-pod.ts';
 
-/** CPU and memory that a container asks for; what it does not name is absent. */
+/** Returns the CPU and memory requests and limits of a container; those that are not set are absent. */
 export function resourcesOf({ resources }: Container): RuntimeContainerResources {
   const { requests, limits } = resources ?? {};
   return {
@@ -24,15 +24,15 @@ const amount = (
 const milliOf = (text: string): number => milliValueOf(parseQuantity(text));
 const bytesOf = (text: string): number => valueOf(parseQuantity(text));
 
-/** A running container that is to have other resources. */
+/** A running container whose resources change. */
 export interface Resize {
   readonly instance: Instance;
   readonly resources: RuntimeContainerResources;
-  /** The container's resize policy asks for a new start. */
+  /** True when the container's resize policy requires a restart. */
   readonly restart: boolean;
 }
 
-/** What has to change for the spec to hold. */
+/** Returns the resource changes that the spec requires. */
 export function resizesOf(record: MemoryPod, pod: Pod): readonly Resize[] {
   const newestOf = newestByName(record);
   return resizableContainers(pod).flatMap((container) => {

@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../kube/types.ts';
 
-/** Who the agent is. */
+/** User and group of the agent. */
 export interface AgentUser {
   readonly uid: number;
   readonly gid: number;
@@ -8,13 +8,13 @@ export interface AgentUser {
 
 type Context = NonNullable<Container['securityContext']>;
 type PodContext = NonNullable<NonNullable<Pod['spec']>['securityContext']>;
-type Asked = readonly (readonly [boolean, string])[];
+type Checks = readonly (readonly [boolean, string])[];
 
 const noProfile = 'set it to Unconfined or leave it out';
 
 /**
- * What a pod's security contexts ask for and a process cannot be given. Users, groups, dropped capabilities and
- * `allowPrivilegeEscalation: false` are honoured by an agent that is root.
+ * Returns settings of a pod's security contexts that a process cannot have. Users, groups, dropped capabilities and
+ * `allowPrivilegeEscalation: false` are supported when the agent is root.
  */
 export function securityFaults(pod: Pod, agent: AgentUser): readonly string[] {
   const context = pod.spec?.securityContext ?? {};
@@ -30,16 +30,16 @@ export function securityFaults(pod: Pod, agent: AgentUser): readonly string[] {
   ];
 }
 
-function faultsOf(where: string, asked: Asked): readonly string[] {
-  return asked.filter(([is]) => is).map(([, fault]) => `${where}.${fault}`);
+function faultsOf(where: string, checks: Checks): readonly string[] {
+  return checks.filter(([is]) => is).map(([, fault]) => `${where}.${fault}`);
 }
 
-function sharedFaults(context: Context | PodContext, agent: AgentUser): Asked {
+function sharedFaults(context: Context | PodContext, agent: AgentUser): Checks {
   const { runAsUser, runAsGroup, seccompProfile, appArmorProfile, seLinuxOptions, windowsOptions } = context;
   const seccomp = seccompProfile?.type ?? 'Unconfined';
   const appArmor = appArmorProfile?.type ?? 'Unconfined';
-  const isOther = (wanted: number | undefined, own: number): boolean =>
-    agent.uid !== 0 && wanted !== undefined && wanted !== own;
+  const isOther = (requested: number | undefined, own: number): boolean =>
+    agent.uid !== 0 && requested !== undefined && requested !== own;
   return [
     [
       isOther(runAsUser, agent.uid),
@@ -59,7 +59,7 @@ function sharedFaults(context: Context | PodContext, agent: AgentUser): Asked {
   ];
 }
 
-function podOnlyFaults(context: PodContext, agent: AgentUser): Asked {
+function podOnlyFaults(context: PodContext, agent: AgentUser): Checks {
   const { fsGroup, supplementalGroups = [], sysctls = [] } = context;
   return [
     [
@@ -74,7 +74,7 @@ function podOnlyFaults(context: PodContext, agent: AgentUser): Asked {
   ];
 }
 
-function containerOnlyFaults(context: Context): Asked {
+function containerOnlyFaults(context: Context): Checks {
   const added = context.capabilities?.add ?? [];
   return [
     [

@@ -1,18 +1,18 @@
 import { posix } from 'node:path';
 import type { Container, Pod, Volume } from '../../kube/types.ts';
 
-/** Annotation by which a pod says that it finds its mounts below `$PODTENDER_ROOT` or by `$PODTENDER_MOUNT_…`. */
+/** Annotation that says how a pod finds its mounts: below `$PODTENDER_ROOT` or by `$PODTENDER_MOUNT_…`. */
 export const mountsAnnotation = 'podtender.io/mounts';
 
-/** Kinds that the agent itself puts on disk. */
+/** Volume kinds whose files the agent writes. */
 const payloads = ['configMap', 'secret', 'downwardAPI', 'projected'] as const;
 const kinds = [...payloads, 'emptyDir', 'hostPath'] as const;
 
 type Mount = NonNullable<Container['volumeMounts']>[number];
 
 /**
- * What a pod's volumes ask for and a process cannot be given. A process sees the host's file system, so a mount holds only
- * where its path is the host's own (`hostPath`), or where the pod says by {@link mountsAnnotation}: `relative` that it looks for it
+ * Returns settings of a pod's volumes that a process cannot have. A process sees the host's file system, so a mount is supported only
+ * at its own host path (`hostPath`), or with the annotation {@link mountsAnnotation} `relative`, which says that the pod looks for it
  * below its root directory.
  */
 export function volumeFaults(pod: Pod): readonly string[] {
@@ -56,14 +56,14 @@ function mountFaults(mount: Mount, volume: Volume | undefined, relative: boolean
 }
 
 /**
- * API servers mount the token of the pod's service account into every container, asked or not. That is no reason to reject all
- * pods: it is found below the root like any other mount.
+ * API servers mount the service account token into every container, requested or not. That is no reason to reject all
+ * pods: the token is below the root directory like other mounts.
  */
 function isApiToken({ name, mountPath }: Mount): boolean {
   return name.startsWith('kube-api-access-') && mountPath === '/var/run/secrets/kubernetes.io/serviceaccount';
 }
 
-/** Is the mount's path the very path of the host? */
+/** True when the mount path is the host path of the volume. */
 function isHostPath(mount: Mount, volume: Volume | undefined): boolean {
   const path = volume?.hostPath?.path;
   if (path === undefined || mount.subPathExpr !== undefined) return false;

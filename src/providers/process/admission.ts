@@ -6,24 +6,24 @@ import { noCommandMessage } from './launch.ts';
 import { securityFaults } from './admission-security.ts';
 import { volumeFaults } from './admission-volumes.ts';
 
-/** What admission must know of the host. */
+/** Properties of the host that admission depends on. */
 export interface ProcessAdmissionHost {
   readonly images: ReadonlyMap<string, HostImage>;
-  /** Of the agent; only root may run containers as someone else. */
+  /** The agent's user id; only root may run containers as another user. */
   readonly uid: number;
   readonly gid: number;
-  /** Whether containers can have a terminal; default: no. */
+  /** True when containers can have a terminal; default: false. */
   readonly hasTerminals?: boolean;
 }
 
-/** The `status.reason` of a pod that asks for what processes cannot give. */
+/** `status.reason` of a pod with settings that processes cannot have. */
 export const unsupportedReason = 'UnsupportedByProcessProvider';
-/** Kubelet's reason for ports that are taken (its `NodePorts` predicate). */
+/** The kubelet's reason for conflicting host ports (its `NodePorts` predicate). */
 export const portsReason = 'NodePorts';
 
 /**
- * May this pod run as plain processes of the host? Whatever cannot be honoured is named, all of it at once; nothing is silently
- * dropped. What is merely not enforced (resource limits) is a warning.
+ * Decides whether a pod can run as plain processes of the host. All unsupported settings are named in one message; none is silently
+ * ignored. Settings that are only not enforced (resource limits) give a warning.
  */
 export function admitProcessPod(
   pod: Pod,
@@ -43,15 +43,15 @@ export function admitProcessPod(
   return { admit: true, ...(warnings.length > 0 && { warnings }) };
 }
 
-/** Init containers first, in the order they run. */
+/** Returns init containers in order, then regular containers. */
 export function containersOf(pod: Pod): readonly Container[] {
   return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
 }
 
-/** What a whole pod can ask for that a process has no place for. */
+/** Returns pod-level settings that a process cannot have. */
 function podFaults(pod: Pod): readonly string[] {
   const { spec } = pod;
-  const asked: readonly (readonly [boolean, string])[] = [
+  const checks: readonly (readonly [boolean, string])[] = [
     [(spec?.hostAliases ?? []).length > 0, "spec.hostAliases: /etc/hosts is the host's own"],
     [spec?.hostUsers === false, 'spec.hostUsers=false: there are no user namespaces'],
     [spec?.runtimeClassName !== undefined, 'spec.runtimeClassName: there are no runtime classes'],
@@ -59,7 +59,7 @@ function podFaults(pod: Pod): readonly string[] {
     [(spec?.resourceClaims ?? []).length > 0, 'spec.resourceClaims: there are no devices to claim'],
     [spec?.os?.name === 'windows', 'spec.os.name=windows: the host runs Linux'],
   ];
-  return asked.filter(([is]) => is).map(([, fault]) => fault);
+  return checks.filter(([is]) => is).map(([, fault]) => fault);
 }
 
 function containerFaults(
@@ -70,7 +70,7 @@ function containerFaults(
   const says = (fault: string): string => `container "${name}": ${fault}`;
   const mapped = findImage(images, image);
   const runs = (container.command ?? []).length > 0 || hasWords(mapped, container.args ?? []);
-  const asked: readonly (readonly [boolean, string])[] = [
+  const checks: readonly (readonly [boolean, string])[] = [
     [!runs, noCommandMessage(name, image, images)],
     [
       container.tty === true && !hasTerminals,
@@ -93,7 +93,7 @@ function containerFaults(
       ] as const,
     ]),
   ];
-  return asked.filter(([is]) => is).map(([, fault]) => fault);
+  return checks.filter(([is]) => is).map(([, fault]) => fault);
 }
 
 function hasWords(image: HostImage | undefined, args: readonly string[]): boolean {
@@ -105,7 +105,7 @@ function isAnyAddress(address: string): boolean {
   return address === '' || address === '0.0.0.0' || address === '::';
 }
 
-/** Every declared port of a pod is a port of the host. Init containers that end before the others count too: sidecars stay. */
+/** Returns all container ports, each of which is a port of the host. Those of init containers count too, as sidecars keep running. */
 function portsOf(pod: Pod): ReadonlySet<string> {
   return new Set(
     containersOf(pod).flatMap((container) =>
@@ -115,10 +115,10 @@ function portsOf(pod: Pod): ReadonlySet<string> {
 }
 
 function portClash(pod: Pod, others: readonly Pod[]): string | undefined {
-  const wanted = portsOf(pod);
-  if (wanted.size === 0) return undefined;
+  const ports = portsOf(pod);
+  if (ports.size === 0) return undefined;
   for (const other of others) {
-    const taken = [...portsOf(other)].find((port) => wanted.has(port));
+    const taken = [...portsOf(other)].find((port) => ports.has(port));
     if (taken === undefined) continue;
     return `port ${taken} is declared by pod ${namespaceOf(other)}/${nameOf(other)} already; processes share the host's ports`;
   }

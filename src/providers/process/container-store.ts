@@ -25,7 +25,7 @@ import {
   type LaunchPlan,
 } from '../../processes/supervisor-script.ts';
 
-/** What the containers are kept with. */
+/** Dependencies of ContainerStore. */
 export interface ContainerStoreDeps {
   readonly dir: string;
   readonly settings: ProcessSettings;
@@ -37,7 +37,7 @@ export interface ContainerStoreDeps {
   readonly onChange: (container: ProcessContainer, change: ContainerChange) => void;
 }
 
-/** The containers: in memory, on disk, and the preparation of what a start needs. */
+/** ContainerStore holds the containers in memory and on disk, and prepares what a start needs. */
 export class ContainerStore {
   readonly #deps: ContainerStoreDeps;
   readonly #containers = new Map<string, ProcessContainer>();
@@ -50,16 +50,16 @@ export class ContainerStore {
     this.#processes = new ProcessTable(deps.clock);
   }
 
-  /** Takes up every container that is on disk. */
+  /** Loads every container from disk and takes over its supervision. */
   async load(): Promise<void> {
     mkdirSync(this.#deps.dir, { recursive: true, mode: 0o711 });
     const { records, cleared } = loadAll(this.#deps.dir, 'container.json');
     if (cleared.length > 0)
-      this.#deps.logger.warn('half written containers were cleared away', { ids: cleared });
+      this.#deps.logger.warn('incomplete container records were removed', { ids: cleared });
     for (const record of records as readonly ContainerRecord[]) await this.#add(record).adopt();
   }
 
-  /** @throws {AgentError} `invalid_argument` no command can be told from config and image */
+  /** Creates a container. @throws {AgentError} `invalid_argument` when config and image give no command */
   create(sandbox: SandboxRecord, config: ContainerConfig): ProcessContainer {
     commandOf(config, this.#deps.images);
     const id = this.#deps.random.hex(32);
@@ -71,9 +71,9 @@ export class ContainerStore {
   }
 
   /**
-   * Prepares the container's directory and starts it.
+   * Prepares the container's directory and starts the container.
    *
-   * @throws {AgentError} `internal` with what hinders it; the container has exited with 128 then
+   * @throws {AgentError} `internal` with the cause; the container has exited with code 128 then
    */
   async start(container: ProcessContainer, sandbox: PodSandboxConfig, signal?: AbortSignal): Promise<void> {
     if (container.state !== 'created') {
@@ -90,7 +90,7 @@ export class ContainerStore {
     await container.start(signal);
   }
 
-  /** What the container runs with; directories that it needs are made. */
+  /** Returns how the container runs, and creates the directories that it needs. */
   plan(container: ProcessContainer, sandbox: PodSandboxConfig): LaunchPlan {
     const { id, config } = container.record;
     const root = join(container.dir, 'root');
@@ -107,7 +107,7 @@ export class ContainerStore {
     return this.#containers.get(id ?? '');
   }
 
-  /** @throws {AgentError} `not_found` */
+  /** Returns a container. @throws {AgentError} `not_found` */
   get(id: string | undefined): ProcessContainer {
     const container = this.find(id);
     if (container) return container;
@@ -131,7 +131,7 @@ export class ContainerStore {
     else this.#bySandbox.delete(sandboxId);
   }
 
-  /** Finds containers that ended without a notice, as when the supervisor was killed or the machine's watches ran out. */
+  /** Finds containers that ended without a notification, as after the supervisor was killed or inotify watches ran out. */
   async check(): Promise<void> {
     await Promise.all(
       this.all()
@@ -204,7 +204,7 @@ export class ContainerStore {
       writeFileSync(join(container.dir, file), text, { mode: 0o600 });
   }
 
-  /** ns since the epoch, later than any before: newer containers sort after older ones. */
+  /** Returns a creation time in ns since the epoch that is later than all before, so that newer containers sort after older ones. */
   #nextInstant(): number {
     const now = this.#deps.clock.now() * 1e6;
     this.#lastCreatedAt = Math.max(now, this.#lastCreatedAt + 1000);
@@ -212,7 +212,7 @@ export class ContainerStore {
   }
 }
 
-/** Runs, as far as is known, but its supervisor does not answer; one system call each. */
+/** True when a container counts as running but its supervisor is not alive; costs one system call. */
 function isSuspect(container: ProcessContainer): boolean {
   const { state, identity } = container;
   return (
@@ -223,7 +223,7 @@ function isSuspect(container: ProcessContainer): boolean {
   );
 }
 
-/** Lets the container's own user read how it is launched, and write where it must. */
+/** Gives the container's user read access to its launch files and write access to its directories. */
 function giveTo(container: ProcessContainer, { user: { uid, gid }, workingDir, root }: LaunchPlan): void {
   if (uid === 0) return;
   const files = [
@@ -235,8 +235,8 @@ function giveTo(container: ProcessContainer, { user: { uid, gid }, workingDir, r
 }
 
 /**
- * @returns the program's path where its name would be taken for an option
- * @throws {AgentError} in runc's words, when it is certain that it cannot run
+ * Finds the program of a container. @returns its path when its name would be parsed as an option
+ * @throws {AgentError} with runc's message when it certainly cannot run
  */
 function demandProgram(plan: LaunchPlan): string | undefined {
   const [name = ''] = plan.argv;
@@ -247,14 +247,14 @@ function demandProgram(plan: LaunchPlan): string | undefined {
   return name.startsWith('-') ? found.path : undefined;
 }
 
-/** A container that cannot be started has a log too, an empty one. */
+/** Creates an empty log, which a container that failed to start has too. */
 function makeLog(path: string): void {
   if (path === '') return;
   mkdirSync(dirname(path), { recursive: true });
   closeSync(openSync(path, 'a', 0o640));
 }
 
-/** In runc's words: users and tools know them. */
+/** Returns the message of a failed start as by runc, which users and tools know. */
 function startFault(fault: string): string {
   return `unable to start container process: ${fault}`;
 }

@@ -21,7 +21,7 @@ const states: Readonly<Record<ProcessContainer['state'], ContainerState>> = {
   exited: ContainerState.CONTAINER_EXITED,
 };
 
-/** A container as `ListContainers` shows it. */
+/** Converts a container for `ListContainers`. */
 export function toContainer(container: ProcessContainer): Container {
   const { id, sandboxId, config, createdAt } = container.record;
   const image = imageNameOf(config);
@@ -39,7 +39,7 @@ export function toContainer(container: ProcessContainer): Container {
   };
 }
 
-/** A container as `ContainerStatus` shows it. Resources are those asked for: none is enforced. */
+/** Converts a container for `ContainerStatus`. Its resources are the requested ones; they are not enforced. */
 export function toContainerStatus(container: ProcessContainer, uid: number, gid: number): ContainerStatus {
   const { config } = container.record;
   const { podSandboxId: _sandbox, ...listed } = toContainer(container);
@@ -60,14 +60,14 @@ export function toContainerStatus(container: ProcessContainer, uid: number, gid:
   };
 }
 
-/** A sandbox is ready from its creation until it is stopped or the machine restarts. */
+/** Returns the state of a sandbox: ready from its creation until it is stopped or the machine reboots. */
 export function sandboxState(record: SandboxRecord, bootId: string): PodSandboxState {
   return !record.stopped && record.bootId === bootId
     ? PodSandboxState.SANDBOX_READY
     : PodSandboxState.SANDBOX_NOTREADY;
 }
 
-/** A sandbox as `ListPodSandbox` shows it. */
+/** Converts a sandbox for `ListPodSandbox`. */
 export function toSandbox(record: SandboxRecord, bootId: string): PodSandbox {
   return {
     id: record.id,
@@ -80,7 +80,7 @@ export function toSandbox(record: SandboxRecord, bootId: string): PodSandbox {
   };
 }
 
-/** A sandbox as `PodSandboxStatus` shows it: the namespaces it was asked for, the host's address. */
+/** Converts a sandbox for `PodSandboxStatus`, with the requested namespaces and the host's address. */
 export function toSandboxStatus(record: SandboxRecord, bootId: string, hostIp: string): PodSandboxStatus {
   const options = record.config.linux?.securityContext?.namespaceOptions ?? {};
   return {
@@ -109,14 +109,14 @@ export function matchesSandbox(sandbox: PodSandbox, filter: PodSandboxFilter | u
   );
 }
 
-/** Runtimes take a unique beginning of an id for the whole. */
-function matchesId(id: string | undefined, wanted: string | undefined): boolean {
-  return wanted === undefined || wanted === '' || (id?.startsWith(wanted) ?? false);
+/** True when an id matches; like runtimes, accepts a prefix. */
+function matchesId(id: string | undefined, selector: string | undefined): boolean {
+  return selector === undefined || selector === '' || (id?.startsWith(selector) ?? false);
 }
 
 export function hasLabels(
   labels: Readonly<Record<string, string>> | undefined,
-  wanted: Readonly<Record<string, string>> | undefined,
+  selector: Readonly<Record<string, string>> | undefined,
 ): boolean {
-  return Object.entries(wanted ?? {}).every(([key, value]) => ownMember(labels, key) === value);
+  return Object.entries(selector ?? {}).every(([key, value]) => ownMember(labels, key) === value);
 }

@@ -2,7 +2,7 @@ import type { Emitter } from '../../base/emitter.ts';
 import type { ContainerEventResponse } from '../../provider/cri-messages.ts';
 import type * as cri from '../../provider/cri-messages.ts';
 
-/** The changes of all containers in order, as an endless iteration that `signal` ends. */
+/** Yields the changes of all containers in order until `signal` aborts. */
 export async function* eventStream(
   events: Emitter<ProcessEvents>,
   signal: AbortSignal | undefined,
@@ -29,7 +29,7 @@ export async function* eventStream(
   }
 }
 
-/** What it tells as it happens. */
+/** Callbacks for events as they happen. */
 export interface ProcessEvents {
   change: [podUid: string, event: cri.ContainerEventResponse];
 }

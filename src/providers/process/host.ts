@@ -6,14 +6,14 @@ import { readBootId } from '../../processes/proc.ts';
 import { defaultPath } from './settings.ts';
 import type { HostTools, TerminalTools } from '../../processes/supervisor-script.ts';
 
-/** What the provider uses of the machine. */
+/** Programs of the machine that the provider uses. */
 export interface Host {
   readonly tools: HostTools;
-  /** util-linux's; absent: users cannot be changed. */
+  /** Path of util-linux's `setpriv`; absent: users cannot be changed. */
   readonly setpriv?: string;
   readonly mkfifo?: string;
   readonly fallocate?: string;
-  /** Absent: nobody can have a terminal. */
+  /** Absent: terminals are not supported. */
   readonly terminal?: TerminalTools;
   readonly bootId: string;
   readonly uid: number;
@@ -23,7 +23,7 @@ export interface Host {
 /**
  * Finds the programs of the machine that the provider needs.
  *
- * @throws {AgentError} `failed_precondition` naming the one that is missing
+ * @throws {AgentError} `failed_precondition` with the name of a missing program
  */
 export function inspectHost(): Host {
   const optional = (name: 'setpriv' | 'mkfifo' | 'fallocate'): Partial<Host> => {
@@ -48,7 +48,7 @@ export function inspectHost(): Host {
   };
 }
 
-/** Gives the disk space of a file's first `bytes` bytes back without moving the rest; where that cannot be done, nothing happens. */
+/** Releases the disk space of a file's first `bytes` bytes by punching a hole; does nothing where that is not supported. */
 export function punchHole(host: Host, path: string, bytes: number): void {
   if (host.fallocate === undefined) return;
   const whole = Math.floor(bytes / 4096) * 4096;

@@ -16,14 +16,14 @@ import type {
 import { AgentError } from '../../base/errors.ts';
 import type { HostImage } from './images.ts';
 
-/** The id of an image here: its name, since nothing is stored. */
+/** Returns the id of an image: its name, as no image is stored. */
 export function imageIdOf(reference: string): string {
   return `host:${reference}`;
 }
 
 /**
- * Images of a provider that has none: a name is all there is, so every image is there already and a pull has nothing to do.
- * Whether a container can run with its image is decided by its command: at admission, and again when it is started.
+ * HostImageService is the image service of a provider without images: every image name counts as present, and a pull does nothing.
+ * Whether a container can run with its image depends on its command, which is checked at admission and again at its start.
  */
 export class HostImageService implements ImageService {
   readonly #table: ReadonlyMap<string, HostImage>;
@@ -45,11 +45,11 @@ export class HostImageService implements ImageService {
   }
 
   async listImages(request: ListImagesRequest): Promise<ListImagesResponse> {
-    const wanted = request.filter?.image?.image;
+    const filter = request.filter?.image?.image;
     const names = new Set([...this.#table.keys(), ...this.#seen]);
     return {
       images: [...names]
-        .filter((name) => wanted === undefined || wanted === '' || wanted === name)
+        .filter((name) => filter === undefined || filter === '' || filter === name)
         .map((name) => this.#image(name)),
     };
   }
@@ -82,7 +82,7 @@ export class HostImageService implements ImageService {
     return { imageFilesystems: [usage], containerFilesystems: [usage] };
   }
 
-  /** Never collected: `pinned`. The user is the agent's, since that is who runs it. */
+  /** The image is `pinned`, so it is never collected. Its user is the agent's, as whom it runs. */
   #image(name: string): Image {
     return {
       id: imageIdOf(name),
@@ -97,7 +97,7 @@ export class HostImageService implements ImageService {
   }
 }
 
-/** A reference or an id that {@link imageIdOf} gave. */
+/** Returns the name for a reference or an id from {@link imageIdOf}. */
 function nameOf(reference: string | undefined): string {
   const name = (reference ?? '').replace(/^host:/, '');
   if (name === '') throw new AgentError('invalid_argument', 'an image needs a name');

@@ -1,17 +1,17 @@
 import { accessSync, constants } from 'node:fs';
 
 /**
- * What an image name stands for on the host, in the words of an image's own config: a container's `command` takes the place of
- * `entrypoint`, its `args` that of `cmd`.
+ * The host program for an image name, in the form of an image config: a container's `command` replaces
+ * `entrypoint`, its `args` replace `cmd`.
  */
 export interface HostImage {
   readonly entrypoint?: readonly string[];
   readonly cmd?: readonly string[];
-  /** Directories before the rest of PATH. */
+  /** Directories to put before PATH. */
   readonly path?: readonly string[];
 }
 
-/** The images that every host has. `node` is the Node.js that runs the agent, or the one in the settings. */
+/** Returns the default images. `node` is the Node.js that runs the agent, or the one in the settings. */
 export function defaultImages(nodePath: string): Readonly<Record<string, HostImage>> {
   const shell: HostImage = { cmd: ['/bin/sh'] };
   const bash: HostImage = { cmd: [firstProgram(['/bin/bash', '/usr/bin/bash']) ?? '/bin/sh'] };
@@ -26,7 +26,7 @@ export function defaultImages(nodePath: string): Readonly<Record<string, HostIma
   };
 }
 
-/** The table that a host offers: the defaults with the settings over them. */
+/** Returns the image table of a host: the defaults overridden by the settings. */
 export function imageTable(
   nodePath: string,
   own: Readonly<Record<string, HostImage | null>> = {},
@@ -40,8 +40,8 @@ export function imageTable(
 }
 
 /**
- * Finds the host program of an image reference: the reference as written first, then without tag and digest, then its last path
- * segment alone when it is of a well-known registry (`docker.io/library/busybox:1.36` is `busybox`).
+ * Finds the host program of an image reference: by the full reference, then without tag and digest, then by its last path
+ * segment when it is from a well-known registry (`docker.io/library/busybox:1.36` is `busybox`).
  */
 export function findImage(table: ReadonlyMap<string, HostImage>, reference: string): HostImage | undefined {
   const repository = repositoryOf(reference);
@@ -54,7 +54,7 @@ export function findImage(table: ReadonlyMap<string, HostImage>, reference: stri
   return undefined;
 }
 
-/** An image reference without its tag and digest. */
+/** Returns an image reference without its tag and digest. */
 function repositoryOf(reference: string): string {
   const bare = reference.replace(/@.*$/, '');
   const slash = bare.lastIndexOf('/');

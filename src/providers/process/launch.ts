@@ -10,28 +10,31 @@ import { findImage, type HostImage } from './images.ts';
 import { defaultPath } from './settings.ts';
 import { containerIdVariable, type LaunchPlan } from '../../processes/supervisor-script.ts';
 
-/** What the host gives to a launch. */
+/** Host settings of a launch. */
 export interface LaunchHost {
   readonly images: ReadonlyMap<string, HostImage>;
   readonly path?: string;
-  /** Of the agent; only root may change them. */
+  /** The agent's user id; only root may change users. */
   readonly uid: number;
   readonly gid: number;
-  /** util-linux's `setpriv`; absent: users cannot be changed. */
+  /** Path of util-linux's `setpriv`; absent: users cannot be changed. */
   readonly setpriv?: string;
 }
 
-/** One container to launch. */
+/** A container to launch. */
 export interface LaunchRequest {
   readonly id: string;
   readonly config: ContainerConfig;
   readonly sandbox: PodSandboxConfig;
-  /** The directory that stands for the container's file system. */
+  /** Directory that serves as the container's root file system. */
   readonly root: string;
   readonly workingDir: string;
 }
 
-/** @throws {AgentError} `invalid_argument` no command and an image that means nothing here; `failed_precondition` a user that cannot be had */
+/**
+ * Returns how to launch a container. @throws {AgentError} `invalid_argument` when there is no command and the image has no host program;
+ * `failed_precondition` when the agent cannot run it as its user
+ */
 export function planLaunch(request: LaunchRequest, host: LaunchHost): LaunchPlan {
   return {
     argv: commandOf(request.config, host.images),
@@ -45,7 +48,7 @@ export function planLaunch(request: LaunchRequest, host: LaunchHost): LaunchPlan
   };
 }
 
-/** The words of the command, by an image config's rule: `command` replaces the entrypoint and drops the image's cmd. */
+/** Returns the command as for an image config: `command` replaces the entrypoint and drops the image's cmd. */
 export function commandOf(
   config: ContainerConfig,
   images: ReadonlyMap<string, HostImage>,
@@ -59,26 +62,26 @@ export function commandOf(
   throw new AgentError('invalid_argument', noCommandMessage(config.metadata?.name ?? '', reference, images));
 }
 
-/** What to tell who leaves the command to an image that the host has no program for. */
+/** Returns the error message for a container without a command whose image has no host program. */
 export function noCommandMessage(
   container: string,
   image: string,
   images: ReadonlyMap<string, HostImage>,
 ): string {
-  const known = [...images.keys()].sort().join(', ');
+  const imageNames = [...images.keys()].sort().join(', ');
   return (
     `container "${container}" has no command and image "${image}" names no program of this host: ` +
-    `set the container's command, or use an image that the process provider knows (${known})`
+    `set the container's command, or use an image that the process provider knows (${imageNames})`
   );
 }
 
-/** The reference that the user wrote, where the config says it. */
+/** Returns the image reference that the user wrote, when the config has it. */
 export function imageNameOf(config: ContainerConfig): string {
   const { userSpecifiedImage, image } = config.image ?? {};
   return userSpecifiedImage !== undefined && userSpecifiedImage !== '' ? userSpecifiedImage : (image ?? '');
 }
 
-/** The variable that names a mount's directory on the host, after the mount's path: `/etc/app` is `PODTENDER_MOUNT_ETC_APP`. */
+/** Returns the name of the variable with a mount's directory on the host: for `/etc/app`, `PODTENDER_MOUNT_ETC_APP`. */
 export function mountVariable(containerPath: string): string {
   return `PODTENDER_MOUNT_${containerPath
     .replace(/^\/+|\/+$/g, '')
@@ -86,7 +89,10 @@ export function mountVariable(containerPath: string): string {
     .toUpperCase()}`;
 }
 
-/** What the host gives comes first, so that the container's own words win; the two marks come last, so that they hold. */
+/**
+ * Returns the environment: host variables first, so that the container's own override them; the two marks last, so that they cannot be
+ * overridden.
+ */
 function environmentOf(request: LaunchRequest, host: LaunchHost): ReadonlyMap<string, string> {
   const { mounts = [], envs = [], tty = false } = request.config;
   const env = new Map(hostEnvironment(request, host));
@@ -108,26 +114,26 @@ function hostEnvironment(request: LaunchRequest, host: LaunchHost): readonly (re
 }
 
 /**
- * The words that change user, groups and privileges before the command; none where nothing changes. A user without a group gets
- * the group of its own number, not root's.
+ * Returns the words that change user, groups and privileges before the command; empty when nothing changes. A user without a group gets
+ * the group with its own number instead of root's.
  *
- * @throws {AgentError} `failed_precondition` the agent cannot change users
+ * @throws {AgentError} `failed_precondition` when the agent cannot change users
  */
 export function privilegesOf(
   context: LinuxContainerSecurityContext | undefined,
   host: LaunchHost,
 ): readonly string[] {
   if (!context) return [];
-  const wanted = userOf(context, host);
-  const changes = wanted.uid !== host.uid || wanted.gid !== host.gid;
+  const target = userOf(context, host);
+  const changes = target.uid !== host.uid || target.gid !== host.gid;
   if (changes && host.uid !== 0) {
     throw new AgentError(
       'failed_precondition',
-      `user ${wanted.uid}:${wanted.gid} needs root; the agent is ${host.uid}`,
+      `user ${target.uid}:${target.gid} needs root; the agent is ${host.uid}`,
     );
   }
   const words = [
-    ...(host.uid === 0 ? identity(wanted, changes) : []),
+    ...(host.uid === 0 ? identity(target, changes) : []),
     ...(context.noNewPrivs ? ['--no-new-privs'] : []),
     ...dropped(context.capabilities?.dropCapabilities ?? [], host),
   ];
@@ -136,15 +142,15 @@ export function privilegesOf(
   throw new AgentError('failed_precondition', 'changing user or privileges needs setpriv (util-linux)');
 }
 
-/** Who a process becomes, in `setpriv`'s words. */
-function identity(wanted: ProcessUser, changes: boolean): readonly string[] {
-  const { uid, gid, supplementalGroups } = wanted;
+/** Returns the `setpriv` options for a user. */
+function identity(target: ProcessUser, changes: boolean): readonly string[] {
+  const { uid, gid, supplementalGroups } = target;
   const groups = supplementalGroups.length > 0 ? [`--groups=${supplementalGroups.join(',')}`] : [];
   if (!changes) return groups;
   return [`--reuid=${uid}`, `--regid=${gid}`, ...(groups.length > 0 ? groups : ['--clear-groups'])];
 }
 
-/** Capabilities to give up; an agent without root has none to begin with. */
+/** Returns the `setpriv` options that drop capabilities; empty when the agent is not root and has none. */
 function dropped(names: readonly string[], host: LaunchHost): readonly string[] {
   if (names.length === 0 || host.uid !== 0) return [];
   const odd = names.find((name) => !/^(?:cap_)?[a-z_]+$/i.test(name));
@@ -154,7 +160,7 @@ function dropped(names: readonly string[], host: LaunchHost): readonly string[] 
   return [`--bounding-set=${list}`, `--inh-caps=${list}`];
 }
 
-/** Where a container's working directory may be: in its own directory, or else on the host. */
+/** Returns where a container's working directory may be: in its root directory, otherwise on the host. */
 export function workingDirCandidates(root: string, path: string | undefined): readonly string[] {
   const clean = posix.resolve('/', path ?? '');
   return clean === '/' ? [root] : [join(root, clean), clean];

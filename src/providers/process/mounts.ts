@@ -4,20 +4,20 @@ import { AgentError, messageOf } from '../../base/errors.ts';
 import { elementsBelow, inDirectoryBelow } from '../../base/files/below.ts';
 import type { Mount } from '../../provider/cri-messages.ts';
 
-/** Where a path of a container lies: in its own directory, or in a volume that one of its mounts shows. */
+/** Where a path of a container is: in its root directory, or in the volume of one of its mounts. */
 interface Place {
   readonly base: string;
   readonly elements: readonly string[];
-  /** Only this container's start writes there. */
+  /** True when only this container's start writes there. */
   readonly isOwn: boolean;
 }
 
 /**
- * Lays out the directory that stands for a container's file system: every mount whose path is not the host's own becomes a link
- * at that path below `root`. Outer mounts come first, so that a mount inside another lands in it. Links that a container has made are not
- * followed, and nothing is replaced in a volume but what such a mount has left there.
+ * Creates the root directory of a container: every mount whose path differs from the host path becomes a symbolic link
+ * at that path below `root`. Outer mounts come first, so that nested ones are created inside. Links that a container has created are not
+ * followed, and in a volume only links that such a mount has left are replaced.
  *
- * @throws {AgentError} naming the mount
+ * @throws {AgentError} with the mount's path
  */
 export function layOutMounts(root: string, mounts: readonly Mount[]): void {
   const linked: Mount[] = [];
@@ -27,7 +27,7 @@ export function layOutMounts(root: string, mounts: readonly Mount[]): void {
     try {
       const place = placeOf(root, linked, containerPath);
       const name = place.elements.at(-1);
-      if (name === undefined) continue; // the root itself cannot be a link
+      if (name === undefined) continue; // a mount on the root itself is not supported
       inDirectoryBelow(place.base, place.elements.slice(0, -1), { make: { mode: 0o755 } }, (directory) => {
         putLink(join(directory, name), hostPath, place.isOwn);
       });
@@ -40,7 +40,7 @@ export function layOutMounts(root: string, mounts: readonly Mount[]): void {
   }
 }
 
-/** Makes a directory that a container sees at `path`, and those above it. @throws {AgentError} naming the path */
+/** Creates the directory that a container sees at `path`, with its parents. @throws {AgentError} with the path */
 export function makeDirectory(root: string, mounts: readonly Mount[], path: string): void {
   const { base, elements } = placeOf(root, mounts.filter(isLinked), path);
   inDirectoryBelow(base, elements, { make: { mode: 0o755 } }, () => undefined);
@@ -51,7 +51,7 @@ const isLinked = ({ containerPath = '', hostPath = '' }: Mount): boolean =>
 
 const depth = ({ containerPath = '' }: Mount): number => containerPath.length;
 
-/** The innermost mount that a path lies in, or the root. */
+/** Returns the innermost mount that contains a path, or the root. */
 function placeOf(root: string, mounts: readonly Mount[], path: string): Place {
   const elements = elementsBelow(path, 'the path of a mount');
   let place: Place = { base: root, elements, isOwn: true };
@@ -64,13 +64,13 @@ function placeOf(root: string, mounts: readonly Mount[], path: string): Place {
   return place;
 }
 
-/** What is there already and no link stays, and is what the container sees. */
+/** Creates a link; an existing entry other than a link is kept, as the container sees that. */
 function putLink(link: string, target: string, isOwn: boolean): void {
   const there = lstatSync(link, { throwIfNoEntry: false });
   if (there?.isSymbolicLink() === true) {
     const old = readlinkSync(link);
     if (old === target) return;
-    // an earlier run of the container left it, with a file of its own
+    // Left by an earlier instance of the container, for a file of its own.
     if (!isOwn && dirname(old) !== dirname(target))
       throw new AgentError('failed_precondition', `a link that leads to "${old}" is there already`);
     rmSync(link);
@@ -78,7 +78,7 @@ function putLink(link: string, target: string, isOwn: boolean): void {
   symlinkSync(target, link);
 }
 
-/** Do both paths already name the same thing on the host? Then the mount holds without doing anything. */
+/** True when both paths refer to the same file on the host, so that no link is needed. */
 function isSame(containerPath: string, hostPath: string): boolean {
   if (containerPath === hostPath) return true;
   try {

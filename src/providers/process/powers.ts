@@ -10,12 +10,12 @@ import type { ProcessContainer } from './process-container.ts';
 import type { ProcessRuntime } from './runtime.ts';
 import { execTerminal, resizeTerminal } from '../../processes/terminal.ts';
 
-/** The powers that a process provider adds to what `kuberuntime` makes of the runtime. */
+/** Powers of a process provider in addition to those that `kuberuntime` builds on the runtime. */
 export type ProcessPowers = Required<
   Pick<ProviderPowers, 'admit' | 'exec' | 'attach' | 'portForward' | 'onPodEvent'>
 >;
 
-/** Live streams, port forwarding, early notice of changes and admission, over one {@link ProcessRuntime}. */
+/** Returns the powers of a {@link ProcessRuntime}: attach and exec streams, port forwarding, change notifications and admission. */
 export function processPowers(runtime: ProcessRuntime): ProcessPowers {
   const { uid, gid, terminal } = runtime.host;
   const hasTerminals = terminal !== undefined;
@@ -32,7 +32,7 @@ export function processPowers(runtime: ProcessRuntime): ProcessPowers {
   };
 }
 
-/** CRI knows a container by the id alone, `ContainerRef` by `type://id`. */
+/** Returns the bare id of a container: CRI uses the id only, `ContainerRef` has `type://id`. */
 function idOf(container: ContainerRef): string {
   return container.id.replace(/^\w+:\/\//, '');
 }
@@ -57,7 +57,7 @@ async function exec(runtime: ProcessRuntime, call: ExecCall, signal: AbortSignal
   return execTerminal(plan, { tools, io: call.io, clock: runtime.clock }, signal);
 }
 
-/** A container with a terminal has the size of whoever spoke last. */
+/** Attaches to a container. A terminal takes the size of the client that resized last. */
 async function attach(
   { host: { terminal } }: ProcessRuntime,
   container: ProcessContainer,
@@ -74,7 +74,7 @@ async function attach(
   }
 }
 
-/** Processes listen on the host, so a port of the pod is a port of the loopback address. */
+/** Connects to a port of the pod on the loopback address, as its processes listen on the host. */
 function forwardPort(port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });

@@ -19,13 +19,13 @@ import {
 import { launchMark } from '../../processes/supervisor-script.ts';
 import { sendSignal, sweep } from '../../processes/sweep.ts';
 
-/** What became of a container, told as it is seen. */
+/** Changes of a container, reported when they are observed. */
 export type ContainerChange = 'started' | 'stopped';
 
-/** What a container is kept with. */
+/** Dependencies of ProcessContainer. */
 export interface ProcessContainerDeps {
   readonly record: ContainerRecord;
-  /** Its own directory. */
+  /** The container's directory. */
   readonly dir: string;
   readonly bootId: string;
   readonly shell: string;
@@ -34,21 +34,21 @@ export interface ProcessContainerDeps {
   readonly logger: Logger;
   readonly release: (path: string, bytes: number) => void;
   readonly onChange: (container: ProcessContainer, change: ContainerChange) => void;
-  /** Why a program was not started, by the exit code of its launcher and what that said. */
+  /** Returns the error of a failed launch by the launcher's exit code and error output. */
   readonly launchFault: (record: ContainerRecord, code: number, said: string) => string;
 }
 
 const nanosPerMs = 1e6;
-/** How long a supervisor may take from its claim to its pid file, and a launch from there to the program, ms. */
+/** Time limit of a supervisor from its claim to its pid file, and of a launch from there to the program, ms. */
 const claimMs = 5000;
-/** How often a container that is about to start is looked at: no notice comes of a program that has been started. */
+/** Poll interval while a container starts, ms, as the start of the program causes no notification. */
 const launchingMs = 2;
-/** How often a container that was killed is looked at, should no notice come. */
+/** Poll interval after a container was killed, ms, in case a notification is missed. */
 const recheckMs = 100;
 
 /**
- * One container: a command under a supervisor that outlives the agent. All that is known comes from the files which the
- * supervisor writes, so a container that this agent started and one that it found are the same.
+ * ProcessContainer is a command under a supervisor that outlives the agent. Its state comes only from files that the
+ * supervisor writes, so containers of this agent and of earlier agents are treated alike.
  */
 export class ProcessContainer {
   readonly record: ContainerRecord;
@@ -88,7 +88,7 @@ export class ProcessContainer {
     return this.#identity ? 'running' : 'created';
   }
 
-  /** The command's process; absent before its start. */
+  /** Pid of the command; `undefined` before its start. */
   get pid(): number | undefined {
     return this.#identity?.pid;
   }
@@ -97,7 +97,7 @@ export class ProcessContainer {
     return this.#identity;
   }
 
-  /** ns since the epoch; 0: it never ran. */
+  /** Start time in ns since the epoch; 0: it never ran. */
   get startedAt(): number {
     return this.#outcome?.startedAt ?? this.#startedAt;
   }
@@ -106,7 +106,7 @@ export class ProcessContainer {
     return this.#outcome;
   }
 
-  /** Starts the supervisor of a prepared run directory and resolves once the command's process is there. */
+  /** Starts the supervisor in a prepared run directory and resolves when the command's process exists. */
   async start(signal?: AbortSignal): Promise<void> {
     if (this.#launched || this.state !== 'created') {
       throw new AgentError('failed_precondition', `container ${this.record.id} was started before`);
@@ -130,14 +130,14 @@ export class ProcessContainer {
     if (failed !== undefined) throw new AgentError('internal', failed);
   }
 
-  /** Ends a container that never ran (containerd's `StartError`, exit code 128). */
+  /** Marks a container that never ran as exited (containerd's `StartError`, exit code 128). */
   failStart(message: string): void {
     this.#launched = true;
     const finishedAt = this.#deps.clock.now() * nanosPerMs;
     this.#end({ exitCode: 128, reason: 'StartError', message, startedAt: 0, finishedAt });
   }
 
-  /** Takes up a container that an earlier agent left: running, ended meanwhile, or never started. */
+  /** Takes over a container of an earlier agent: running, exited meanwhile, or never started. */
   async adopt(): Promise<void> {
     const outcome = loadRecord(join(this.dir, 'outcome.json')) as Outcome | undefined;
     if (outcome) {
@@ -157,10 +157,10 @@ export class ProcessContainer {
   }
 
   /**
-   * Stops the whole process group: `stopSignal`, then after `timeoutMs` SIGKILL. Resolves once nothing of the container is left
-   * and its log is whole.
+   * Stops the process group: `stopSignal`, then SIGKILL after `timeoutMs`. Resolves when no process of the container is left
+   * and its log is complete.
    *
-   * @throws the signal's reason; the container may still be running then
+   * @throws the signal's reason; the container may still run then
    */
   async stop(stopSignal: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#launched && this.state === 'created') await this.#started.wait(signal);
@@ -173,28 +173,28 @@ export class ProcessContainer {
     }
   }
 
-  /** Goes on in a new log file after a rotation. */
+  /** Continues in a new log file after rotation. */
   async reopenLog(): Promise<void> {
     if (this.state === 'running') await this.#pump.reopen();
   }
 
-  /** Calls `listener` whenever there may be new raw output, and when the container has ended. */
+  /** Calls `listener` when there may be new raw output and when the container has exited. Returns a function that removes it. */
   onOutput(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** How many bytes of its raw output, from the beginning on, were given back to the disk. */
+  /** Returns the number of bytes released from the start of its raw output. */
   freedOutput(stream: LogStream): number {
     return this.#pump.freed(stream);
   }
 
-  /** Resolves when the container has ended. */
+  /** Resolves when the container has exited. */
   async ended(signal?: AbortSignal): Promise<void> {
     await this.#ended.wait(signal);
   }
 
-  /** Lets go of files and watches; the processes run on. */
+  /** Closes files and watches; the processes keep running. */
   close(): void {
     this.#watcher?.close();
     this.#watcher = undefined;
@@ -202,9 +202,9 @@ export class ProcessContainer {
   }
 
   /**
-   * Takes in what the supervisor has written. Calls while one is under way make it look once more.
+   * Reads what the supervisor has written. A call during another one makes that read once more.
    *
-   * @param check also ask the kernel whether command and supervisor live, for the case that the supervisor was killed
+   * @param check also check whether command and supervisor are alive, in case the supervisor was killed
    */
   look(check = false): Promise<void> {
     this.#again = true;
@@ -221,7 +221,7 @@ export class ProcessContainer {
       try {
         await this.#lookOnce(check);
       } catch (cause) {
-        this.#deps.logger.error('container could not be looked at', {
+        this.#deps.logger.error('container state could not be read', {
           container: this.record.id,
           err: messageOf(cause),
         });
@@ -244,21 +244,21 @@ export class ProcessContainer {
     await this.#finish(this.#identity, code);
   }
 
-  /** A disk that takes no output holds up nothing else: what is left comes later, or is lost with the container's end. */
+  /** Converts output to the log. A full disk blocks nothing else: remaining output is converted later, or lost with the container's end. */
   async #pumpLog(final = false): Promise<void> {
     try {
       await this.#pump.pump(final);
       this.#silenced = false;
     } catch (reason) {
       const fields = { container: this.record.id, err: messageOf(reason) };
-      if (final) this.#deps.logger.error('the end of the output of a container is lost', fields);
+      if (final) this.#deps.logger.error('the last output of a container is lost', fields);
       else if (!this.#silenced)
         this.#deps.logger.error('the output of a container cannot be written', fields);
       this.#silenced = true;
     }
   }
 
-  /** @returns whether the program has been started */
+  /** Reads the pid file. @returns true when the program has started */
   #readIdentity(): boolean {
     const path = join(this.runDir, 'pid');
     const identity = parseIdentity(readIfThere(path));
@@ -276,13 +276,13 @@ export class ProcessContainer {
     return true;
   }
 
-  /** Past {@link claimMs} it has the word of the launcher of its own accord. */
+  /** True until the launcher reports the start of the program, at most for {@link claimMs}. */
   #isLaunching({ pid, bootId }: ProcessIdentity, since: number | undefined): boolean {
     const age = this.#deps.clock.now() - (since ?? 0);
     return bootId === this.#deps.bootId && age < claimMs && mayHaveWord(pid, launchMark(this.record.id));
   }
 
-  /** Did the kernel refuse the program? What was said then is the launcher's and does not become the container's log. */
+  /** True when the kernel refused the program. The launcher's error output does not become part of the container's log then. */
   #launchFailed({ supervisorPid, supervisorStartTicks }: ProcessIdentity): boolean {
     const code = Number.parseInt(readIfThere(join(this.runDir, 'fault')) ?? '', 10);
     if (Number.isNaN(code)) return false;
@@ -298,7 +298,7 @@ export class ProcessContainer {
     this.#deps.clock.timer(launchingMs, () => void this.look(true));
   }
 
-  /** Do the command and its supervisor live no more, by the kernel's word? */
+  /** True when the kernel has neither the command nor its supervisor. */
   isGone(): boolean {
     const identity = this.#identity;
     if (!identity) return false;
@@ -309,7 +309,7 @@ export class ProcessContainer {
     );
   }
 
-  /** Whole once its line has ended. */
+  /** Returns the exit code once the file is complete, i.e. its line has ended. */
   #exitCode(): number | undefined {
     const match = /^(\d+)\n/.exec(readIfThere(join(this.runDir, 'exit')) ?? '');
     return match ? Number(match[1]) : undefined;
@@ -326,7 +326,7 @@ export class ProcessContainer {
     this.#end({ ...ending(code), startedAt: this.#startedAt, finishedAt: Math.round(finishedAt) });
   }
 
-  /** Somebody has removed what it was kept in: nobody tells how it ended. */
+  /** Marks the container as exited with unknown result after its directory was removed. */
   #endLost(): void {
     const finishedAt = this.#deps.clock.now() * nanosPerMs;
     const message = `the container's folder ${this.runDir} was removed while it ran`;
@@ -335,13 +335,13 @@ export class ProcessContainer {
 
   #end(outcome: Outcome): void {
     if (this.#outcome) return;
-    // what is not written down the next agent reads from what the supervisor wrote
-    const kept = this.#succeeds('how a container ended cannot be written down', () => {
+    // An outcome that cannot be stored is read again from the supervisor's files by the next agent.
+    const isStored = this.#succeeds('the outcome of a container cannot be stored', () => {
       if (existsSync(this.dir)) saveRecord(join(this.dir, 'outcome.json'), outcome);
     });
     this.#outcome = outcome;
     this.close();
-    if (kept)
+    if (isStored)
       this.#succeeds('the run folder of a container cannot be removed', () => {
         rmSync(this.runDir, { recursive: true, force: true });
       });
@@ -350,7 +350,7 @@ export class ProcessContainer {
     for (const listener of this.#listeners) listener();
   }
 
-  /** What the disk refuses holds up no end of a container. @param fault told then */
+  /** Runs an operation on disk whose failure must not block the container's end. @param fault message to log on failure */
   #succeeds(fault: string, act: () => void): boolean {
     try {
       act();
@@ -380,14 +380,14 @@ export class ProcessContainer {
     signal?.throwIfAborted();
   }
 
-  /** @returns whether the group was there to be told */
+  /** Signals the process group. @returns true when it existed */
   #signalGroup(signal: NodeJS.Signals | number): boolean {
     const identity = this.#identity;
     if (identity?.bootId !== this.#deps.bootId) return false;
     return isAlive(identity.pid, identity.startTicks) && sendSignal(-identity.pid, signal);
   }
 
-  /** Makes the claim that the supervisor would make; true: no supervisor has, and none can any more. */
+  /** Creates the claim in place of the supervisor. @returns true when no supervisor has claimed, and none can any more */
   #claim(): boolean {
     try {
       closeSync(openSync(join(this.runDir, 'claim'), 'wx', 0o600));
@@ -413,7 +413,7 @@ export class ProcessContainer {
   }
 }
 
-/** Makes the empty raw files, for whom the command runs as. */
+/** Creates the empty raw output files, owned by the user of the command. */
 export function createRawFiles(runDir: string): void {
   for (const name of ['stdout', 'stderr']) writeFileSync(join(runDir, name), '', { mode: 0o600, flag: 'a' });
 }
@@ -428,7 +428,7 @@ function ending(code: number | undefined): Pick<Outcome, 'exitCode' | 'reason' |
   };
 }
 
-/** The file `pid`: boot id, stat of the command, stat of the supervisor, `ok`. Absent until it is whole. */
+/** Parses the file `pid`: boot id, stat of the command, stat of the supervisor, `ok`. `undefined` until it is complete. */
 export function parseIdentity(text: string | undefined): ProcessIdentity | undefined {
   const [bootId = '', own = '', supervisor = '', end] = text?.split('\n') ?? [];
   const command = parseStat(own);

@@ -4,30 +4,30 @@ import { writeDurably } from '../../base/files/durable-file.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
 import { fromJson, readIfThere, toJson } from '../../processes/files.ts';
 
-/** A sandbox on disk: nothing but a record, since processes share the host's namespaces. Written anew on each change. */
+/** A sandbox on disk. It is only a record, as processes share the host's namespaces. Rewritten on each change. */
 export interface SandboxRecord {
   readonly id: string;
   readonly config: PodSandboxConfig;
   readonly runtimeHandler: string;
   /** ns since the epoch */
   readonly createdAt: number;
-  /** A sandbox of an earlier boot is not ready any more. */
+  /** Boot id at its creation; after a reboot, the sandbox is no longer ready. */
   readonly bootId: string;
   readonly stopped: boolean;
 }
 
-/** A container on disk, written once when it is created. */
+/** A container on disk, written once at its creation. */
 export interface ContainerRecord {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: ContainerConfig;
-  /** Full path of its log; empty: none. */
+  /** Absolute path of its log; empty: none. */
   readonly logPath: string;
   /** ns since the epoch */
   readonly createdAt: number;
 }
 
-/** How a container ended, written once. */
+/** The outcome of a container, written once. */
 export interface Outcome {
   readonly exitCode: number;
   readonly reason: string;
@@ -38,7 +38,7 @@ export interface Outcome {
   readonly finishedAt: number;
 }
 
-/** How the process of a container is recognised: a pid alone may be another's by now. */
+/** Identifies the process of a container; a pid alone may have been reused. */
 export interface ProcessIdentity {
   readonly bootId: string;
   readonly pid: number;
@@ -47,12 +47,12 @@ export interface ProcessIdentity {
   readonly supervisorStartTicks: number;
 }
 
-/** Writes one record as JSON, durably. */
+/** Writes a record as JSON, durably. */
 export function saveRecord(path: string, record: SandboxRecord | ContainerRecord | Outcome): void {
   writeDurably(path, toJson(record));
 }
 
-/** Reads what {@link saveRecord} wrote; absent when there is none or it is damaged. The caller knows which kind lies there. */
+/** Reads a record of {@link saveRecord}; `undefined` when it does not exist or is corrupt. The caller knows its type. */
 export function loadRecord(path: string): unknown {
   const text = readIfThere(path);
   const value = text === undefined ? undefined : fromJson(text);
@@ -60,8 +60,8 @@ export function loadRecord(path: string): unknown {
 }
 
 /**
- * Loads every record `DIR/ID/NAME`. A directory without a whole record is what a crash in the middle of a creation or removal
- * leaves; it is cleared away and named in the answer.
+ * Loads every record `DIR/ID/NAME`. Directories without a valid record are left by a crash during creation or removal;
+ * they are removed and listed in the result.
  */
 export function loadAll(
   directory: string,

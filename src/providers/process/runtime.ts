@@ -29,7 +29,7 @@ import { defaultShell, type ProcessSettings } from './settings.ts';
 import { signalNumber } from '../../processes/signals.ts';
 import { sandboxStats, StatsReader } from './stats.ts';
 
-/** What the process runtime is built on. */
+/** Dependencies of the process runtime. */
 export interface ProcessRuntimeDeps {
   readonly settings: ProcessSettings;
   readonly clock: Clock;
@@ -43,10 +43,11 @@ const eventTypes: Readonly<Record<ContainerChange, ContainerEventType>> = {
 };
 
 /**
- * Containers as local processes: each one a session and process group of its own under a small supervisor, which keeps it, its
+ * ProcessRuntime runs containers as local processes: each one a session and process group under a small supervisor, which keeps the
+ * process, its
  * output and its exit code while no agent runs. Nothing is isolated: see docs/providers.md.
  *
- * Call {@link ProcessRuntime.open} before anything else; it takes up what an earlier agent left.
+ * Call {@link ProcessRuntime.open} first; it takes over what an earlier agent left.
  */
 export class ProcessRuntime implements ContainerRuntime, ImageService {
   readonly events: Emitter<ProcessEvents> = new Emitter<ProcessEvents>();
@@ -59,7 +60,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
   readonly #imageService: HostImageService;
   readonly #stats: StatsReader;
 
-  /** @throws {AgentError} `failed_precondition` a program of the machine is missing */
+  /** @throws {AgentError} `failed_precondition` when a required program is missing */
   constructor(deps: ProcessRuntimeDeps) {
     const { settings, clock } = deps;
     this.#deps = deps;
@@ -89,13 +90,13 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     this.#stats = new StatsReader(() => clock.now());
   }
 
-  /** Loads what is on disk and takes up what still runs. */
+  /** Loads the records from disk and takes over running containers. */
   async open(): Promise<void> {
     this.#sandboxes.load();
     await this.#containers.load();
   }
 
-  /** Lets go of everything; the processes run on and are found again by the next {@link ProcessRuntime.open}. */
+  /** Closes everything; the processes keep running and are found again by the next {@link ProcessRuntime.open}. */
   close(): void {
     this.#containers.close();
   }
@@ -147,7 +148,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     return { items: items.filter((item) => matchesSandbox(item, request.filter)) };
   }
 
-  /** @throws {AgentError} `not_found` no such sandbox; `invalid_argument` no command */
+  /** Creates a container. @throws {AgentError} `not_found` without its sandbox; `invalid_argument` without a command */
   async createContainer(request: cri.CreateContainerRequest): Promise<cri.CreateContainerResponse> {
     const sandbox = this.#sandboxes.get(request.podSandboxId);
     const container = this.#containers.create(sandbox, request.config ?? {});
@@ -155,7 +156,10 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     return { containerId: container.record.id };
   }
 
-  /** @throws {AgentError} `internal` with runc's words when the program cannot be started; the container has exited with 128 then */
+  /**
+   * Starts a container. @throws {AgentError} `internal` with runc's message when the program cannot be started; the container has exited
+   * with code 128 then
+   */
   async startContainer(
     request: cri.StartContainerRequest,
     options?: CallOptions,
@@ -203,7 +207,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     return {};
   }
 
-  /** @throws {AgentError} `deadline_exceeded` the command was killed at its timeout */
+  /** Runs a command in a container. @throws {AgentError} `deadline_exceeded` when the command was killed at its timeout */
   async execSync(
     request: cri.ExecSyncRequest,
     { signal }: { readonly signal?: AbortSignal } = {},
@@ -213,9 +217,9 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
   }
 
   /**
-   * How a command is run beside a running container's own.
+   * Returns how to run a command in a running container.
    *
-   * @throws {AgentError} `not_found`, or `failed_precondition` when the container does not run
+   * @throws {AgentError} `not_found`, or `failed_precondition` when the container is not running
    */
   execPlan(containerId: string, argv: readonly string[]): ExecPlan {
     const container = this.#containers.get(containerId);
@@ -237,7 +241,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     };
   }
 
-  /** @throws {AgentError} `not_found` */
+  /** Returns a container. @throws {AgentError} `not_found` */
   container(id: string): ProcessContainer {
     return this.#containers.get(id);
   }
@@ -281,7 +285,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     };
   }
 
-  /** Every change of a container from now on, until the signal aborts. */
+  /** Yields every later change of a container until the signal aborts. */
   getContainerEvents(
     _request: cri.GetEventsRequest,
     options?: CallOptions,

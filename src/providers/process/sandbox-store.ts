@@ -7,7 +7,7 @@ import type { Random } from '../../base/random.ts';
 import type { RunPodSandboxRequest } from '../../provider/cri-messages.ts';
 import { loadAll, saveRecord, type SandboxRecord } from './record.ts';
 
-/** What the sandboxes are kept with. */
+/** Dependencies of SandboxStore. */
 export interface SandboxStoreDeps {
   readonly dir: string;
   readonly bootId: string;
@@ -16,7 +16,7 @@ export interface SandboxStoreDeps {
   readonly logger: Logger;
 }
 
-/** The sandboxes: records in memory and on disk, in step. */
+/** SandboxStore keeps the sandbox records in memory and on disk in sync. */
 export class SandboxStore {
   readonly #records = new Map<string, SandboxRecord>();
   readonly #deps: SandboxStoreDeps;
@@ -30,7 +30,7 @@ export class SandboxStore {
     const { records, cleared } = loadAll(this.#deps.dir, 'sandbox.json');
     for (const record of records as readonly SandboxRecord[]) this.#records.set(record.id, record);
     if (cleared.length > 0)
-      this.#deps.logger.warn('half written sandboxes were cleared away', { ids: cleared });
+      this.#deps.logger.warn('incomplete sandbox records were removed', { ids: cleared });
   }
 
   create(request: RunPodSandboxRequest): SandboxRecord {
@@ -54,7 +54,7 @@ export class SandboxStore {
     return this.#records.get(id ?? '');
   }
 
-  /** @throws {AgentError} `not_found` */
+  /** Returns a sandbox. @throws {AgentError} `not_found` */
   get(id: string | undefined): SandboxRecord {
     const record = this.find(id);
     if (record) return record;
@@ -65,7 +65,7 @@ export class SandboxStore {
     return [...this.#records.values()];
   }
 
-  /** One that cannot be written down is stopped all the same; the next agent stops it again. */
+  /** Stops a sandbox, even when that cannot be stored; the next agent stops it again then. */
   stop(id: string): void {
     const record = this.#records.get(id);
     if (!record || record.stopped) return;
@@ -74,7 +74,7 @@ export class SandboxStore {
     try {
       this.#write(stopped);
     } catch (reason) {
-      this.#deps.logger.error('that a sandbox is stopped cannot be written down', {
+      this.#deps.logger.error('the stopped state of a sandbox cannot be stored', {
         sandbox: id,
         err: messageOf(reason),
       });
@@ -88,7 +88,7 @@ export class SandboxStore {
 
   #write(record: SandboxRecord): void {
     const dir = join(this.#deps.dir, record.id);
-    // one whose folder somebody removed is not there after the next start, stopped or not
+    // A sandbox whose directory was removed does not exist after the next start anyway.
     if (existsSync(dir)) saveRecord(join(dir, 'sandbox.json'), record);
   }
 }

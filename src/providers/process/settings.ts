@@ -1,23 +1,23 @@
 import type { HostImage } from './images.ts';
 
-/** What the process provider is told. Every path is absolute. */
+/** Settings of the process provider. All paths are absolute. */
 export interface ProcessSettings {
-  /** Its own directory: records, raw output, working directories. Nothing else may write there. */
+  /** The provider's directory for records, raw output and working directories. Nothing else may write there. */
   readonly dataDir: string;
-  /** The address that pods are given: they share the host's network. */
+  /** Address of pods, as they share the host's network. */
   readonly hostIp: string;
-  /** Image name → host program, over {@link defaultImages}; `null` takes a default away. */
+  /** Image name → host program, overriding {@link defaultImages}; `null` removes a default. */
   readonly images?: Readonly<Record<string, HostImage | null>>;
-  /** The Node.js program behind the image `node`; default: the one that runs the agent. */
+  /** The Node.js program for the image `node`; default: the one that runs the agent. */
   readonly nodePath?: string;
-  /** PATH of a container that sets none. */
+  /** PATH of containers that set none. */
   readonly path?: string;
-  /** The shell that runs the supervisor and what launches programs; POSIX is enough. */
+  /** Shell for the supervisor and the launch scripts; POSIX is sufficient. */
   readonly shell?: string;
 }
 
-/** PATH where neither the container nor the settings say one: what most images have. */
+/** PATH when neither the container nor the settings set one; the one of most images. */
 export const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The shell where the settings name none. */
+/** Shell when the settings have none. */
 export const defaultShell = '/bin/sh';

@@ -6,7 +6,7 @@ import type { SandboxRecord } from './record.ts';
 /** Linux reports process times in 1/100 s on every architecture that Node.js runs on. */
 const nanosPerTick = 1e7;
 
-/** Sums what a container's processes use; its counters never go back, though processes end. */
+/** StatsReader sums the usage of a container's processes; its counters never decrease when processes exit. */
 export class StatsReader {
   readonly #lastTicks = new Map<string, number>();
   readonly #now: () => number;
@@ -16,7 +16,7 @@ export class StatsReader {
     this.#now = now;
   }
 
-  /** Stats of running containers; reads the process table once. */
+  /** Returns the stats of running containers; reads the process table once. */
   read(containers: readonly ProcessContainer[]): readonly ContainerStats[] {
     const byLeader = new Map<number, ProcStat[]>();
     for (const process of listProcesses()) {
@@ -60,7 +60,7 @@ export class StatsReader {
   }
 }
 
-/** A pod's usage is the sum of its containers'. */
+/** Returns the usage of a pod: the sum of its containers'. */
 export function sandboxStats(record: SandboxRecord, containers: readonly ContainerStats[]): PodSandboxStats {
   const timestamp = containers[0]?.cpu?.timestamp ?? 0;
   const sum = (pick: (stats: ContainerStats) => number | undefined): { readonly value: number } => ({

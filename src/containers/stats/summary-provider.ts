@@ -197,9 +197,9 @@ function podUse(
 ): Pick<PodStats, 'memory' | 'process_stats'> {
   const { workingSetBytes } = sumOf(usage);
   if (!measured?.memory && workingSetBytes !== undefined) return { memory: { time, workingSetBytes } };
-  const { cpu, memory, swap, io, process_stats } = measured ?? {};
-  const measured = { cpu, memory, swap, io, process_stats };
-  return Object.fromEntries(Object.entries(measured).filter(([, value]) => value !== undefined));
+  const { cpu, memory, swap, io, process_stats } = members ?? {};
+  const members = { cpu, memory, swap, io, process_stats };
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
 interface Known {

@@ -119,7 +119,7 @@ test.for([
   ['no JSON', '{', 'invalid user namespace mappings file: '],
   ['no mapping', '{}', 'no more than one mapping allowed.'],
   ['users without groups', '{"uidMappings":[{"hostId":65536,"length":65536}]}', 'should be identical.'],
-  ['a negative id', text(-65536), 'no 32 bit number'],
+  ['a negative id', text(-65536), 'not a 32 bit number'],
   ['root left out', text(unit).replaceAll('"containerId":0', '"containerId":1'), 'UID 0 must be mapped'],
   ['differing groups', text(unit).replace(`${unit}`, `${2 * unit}`), 'mapping should be identical'],
   ['a wrong length', text(unit, 2 * unit), 'wrong user namespace length 131072'],

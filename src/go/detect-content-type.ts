@@ -1,12 +1,12 @@
-/** How many bytes are looked at. */
+/** Number of bytes that detection uses. */
 export const sniffedBytes = 512;
 
-/** One pattern: the bytes that a body begins with, `?` for any byte. */
+/** A signature: the first bytes of a body, with `?` for any byte. */
 type Pattern = readonly [type: string, bytes: readonly (number | '?')[]];
 
 const bytesOf = (text: string): number[] => [...Buffer.from(text, 'latin1')];
 
-/** Text in which a `?` stands for any byte. */
+/** Converts text to a signature in which `?` matches any byte. */
 const masked = (text: string): readonly (number | '?')[] =>
   bytesOf(text).map((byte) => (byte === 0x3f ? '?' : byte));
 
@@ -18,7 +18,7 @@ const htmlTags = [
   ...['<B', '<BODY', '<BR', '<P', '<!--'],
 ];
 
-/** In the order in which they are tried. */
+/** Signatures in the order in which they are tried. */
 const patterns: readonly Pattern[] = [
   ['application/pdf', bytesOf('%PDF-')],
   ['application/postscript', bytesOf('%!PS-Adobe-')],
@@ -41,7 +41,7 @@ const patterns: readonly Pattern[] = [
   ['audio/wave', masked('RIFF????WAVE')],
 ];
 
-/** Those that are tried after MP4. */
+/** Signatures that are tried after MP4. */
 const morePatterns: readonly Pattern[] = [
   ['video/webm', [0x1a, 0x45, 0xdf, 0xa3]],
   ['application/vnd.ms-fontobject', masked(`${'?'.repeat(34)}LP`)],
@@ -63,13 +63,13 @@ const fits = (data: Buffer, bytes: Pattern[1]): boolean =>
 const typeIn = (list: readonly Pattern[], data: Buffer): string | undefined =>
   list.find(([, bytes]) => fits(data, bytes))?.[0];
 
-/** A tag in any case, and what ends it. */
+/** True when the data begins with an HTML tag, in any case, followed by a tag-terminating byte. */
 function isHtml(data: Buffer): boolean {
   const text = data.subarray(0, 32).toString('latin1').toUpperCase();
   return htmlTags.some((tag) => text.startsWith(tag) && ' >'.includes(text[tag.length] ?? '?'));
 }
 
-/** A box `ftyp` that names a brand beginning with `mp4`; the version of the major brand is no brand. */
+/** True for an `ftyp` box with a brand that begins with `mp4`; the major brand's version is not a brand. */
 function isMp4(data: Buffer): boolean {
   if (data.length < 12 || data.toString('latin1', 4, 8) !== 'ftyp') return false;
   const size = data.readUInt32BE(0);
@@ -79,14 +79,15 @@ function isMp4(data: Buffer): boolean {
   return false;
 }
 
-/** Whether a byte stands in binary data alone. */
+/** True for bytes that occur only in binary data. */
 const isBinary = (byte: number): boolean =>
   byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f);
 
 const isBlank = (byte: number): boolean => [0x09, 0x0a, 0x0c, 0x0d, 0x20].includes(byte);
 
 /**
- * The media type of what begins so, as Go's `http.DetectContentType` tells it and its servers announce it of answers that name none. After the MIME
+ * Detects the media type from the first bytes of a body like Go's `http.DetectContentType`, which Go's servers use for responses without a
+ * type. Implements the MIME
  * Sniffing Standard, <https://mimesniff.spec.whatwg.org/>.
  */
 export function detectContentType(beginning: Buffer): string {

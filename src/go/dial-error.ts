@@ -11,7 +11,7 @@ const reasons: Readonly<Record<string, string>> = tableOf({
   EACCES: 'permission denied',
 });
 
-/** What Go says of a connection that could not be made. */
+/** Returns Go's message for a failed connection attempt. */
 export function dialError(reason: unknown, { host, port }: HostPort): string {
   const { code = '', message } = reason as NodeJS.ErrnoException;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host}: no such host`;

@@ -1,8 +1,9 @@
-/** JSON as Go's encoder writes a map: keys sorted, and `<`, `>`, `&` and the two line separators escaped. */
+/** Encodes JSON like Go's encoder does a map: sorted keys, with `<`, `>`, `&` and the two line separators escaped. */
 export const goJson = (value: unknown): string => escaped(sortedJson(value));
 
 /**
- * JSON as Go's encoder writes a struct: keys as they come, or those of `fields` in their order, and `<`, `>`, `&` and the two line
+ * Encodes JSON like Go's encoder does a struct: keys in insertion order, or those in `fields` in their order, with `<`, `>`, `&` and the
+ * two line
  * separators escaped.
  */
 export const goStructJson = (value: unknown, fields?: readonly string[]): string =>
@@ -11,7 +12,7 @@ export const goStructJson = (value: unknown, fields?: readonly string[]): string
 const escaped = (json: string): string =>
   json.replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Keys that look like numbers stand where their text belongs: a JavaScript object would put them first. */
+/** Sorts keys by their text, also those that look like numbers, which a JavaScript object would put first. */
 function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => sortedJson(item ?? null)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

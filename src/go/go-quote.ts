@@ -13,19 +13,19 @@ const escapes: Readonly<Record<string, string>> = tableOf({
   '\v': '\\v',
 });
 
-/** A text in double quotes as Go's `%q` writes it: printable characters stand for themselves. */
+/** Quotes a text like Go's `%q`: printable characters are not escaped. */
 export function goQuote(text: string): string {
   return `"${Array.from(text, escape).join('')}"`;
 }
 
-/** What Go's `unicode.IsPrint` knows: letters, marks, numbers, punctuation, symbols and the plain space. */
+/** True for characters that Go's `unicode.IsPrint` accepts: letters, marks, numbers, punctuation, symbols and the plain space. */
 export const isPrintable = (character: string): boolean =>
-  // V8 takes megabytes for what is a letter in any script, so that is only asked where it must be
+  // ASCII is checked first, as V8 needs megabytes for Unicode property tables.
   (character >= ' ' && character <= '~') || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character);
 
 function escape(character: string): string {
-  const known = escapes[character];
-  if (known !== undefined) return known;
+  const shortEscape = escapes[character];
+  if (shortEscape !== undefined) return shortEscape;
   if (isPrintable(character)) return character;
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
@@ -34,7 +34,7 @@ function escape(character: string): string {
     : `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
-/** Bytes, one a character, in double quotes as Go's `%q` writes them: what is no UTF-8 is shown byte for byte. */
+/** Quotes bytes (one per character) like Go's `%q`: bytes that are not valid UTF-8 are escaped one by one. */
 export function goQuoteBytes(bytes: string): string {
   if (/^[\0-\x7f]*$/.test(bytes)) return goQuote(bytes);
   return `"${utf8Parts(Buffer.from(bytes, 'latin1'))
@@ -42,7 +42,7 @@ export function goQuoteBytes(bytes: string): string {
     .join('')}"`;
 }
 
-/** Bytes as a text, with U+FFFD for each byte that is no UTF-8: Go counts bytes where JavaScript's decoders count sequences. */
+/** Decodes UTF-8 with one U+FFFD per invalid byte, as Go does; JavaScript's decoders use one per sequence. */
 export const goText = (bytes: Buffer): string =>
   isUtf8(bytes)
     ? bytes.toString()
@@ -50,7 +50,7 @@ export const goText = (bytes: Buffer): string =>
         .map((part) => (typeof part === 'string' ? part : '\ufffd'))
         .join('');
 
-/** Bytes as texts, and the bytes between them that are no UTF-8. */
+/** Splits bytes into valid UTF-8 texts and the invalid bytes between them. */
 function utf8Parts(bytes: Buffer): (string | number)[] {
   const parts: (string | number)[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -63,7 +63,7 @@ function utf8Parts(bytes: Buffer): (string | number)[] {
   return parts;
 }
 
-/** How long a character is that begins with such a byte; 0: none does. */
+/** Returns the length of a UTF-8 sequence by its first byte; 0 when it is not a valid first byte. */
 function sequenceLength(first: number): number {
   if (first < 0x80) return 1;
   if (first < 0xc2 || first > 0xf4) return 0;

@@ -1,8 +1,8 @@
 /**
- * The words in which Go's JSON decoder rejects a value, so that operators read what they know from the kubelet.
+ * Error messages of Go's JSON decoder, so that operators see what they know from the kubelet.
  */
 
-/** `number 1.5` only where the number itself is the fault; else the JSON type of a value. */
+/** Returns the JSON type of a value for a message; `number 1.5` only where the number itself is invalid. */
 export function jsonTypeOf(value: unknown, named = false): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -11,16 +11,19 @@ export function jsonTypeOf(value: unknown, named = false): string {
   return typeof value;
 }
 
-/** Integers by another name. */
+/** Named integer types. */
 const integers: ReadonlySet<string> = new Set(['v1.VerbosityLevel']);
 
-/** A value that does not fit its field: `json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32`. */
+/**
+ * Returns the message for a value of the wrong type: `json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type
+ * int32`.
+ */
 export function cannotUnmarshal(value: unknown, owner: string, path: string, type: string): string {
   const named = /^u?int(8|16|32|64)$/.test(type) || integers.has(type);
   return `json: cannot unmarshal ${jsonTypeOf(value, named)} into Go struct field ${owner}.${path} of type ${type}`;
 }
 
-/** What has to be said of each whole document: its group, version and kind. */
+/** Group, version and kind of a document. */
 export interface TypeMeta {
   readonly apiVersion: string;
   readonly kind: string;
@@ -32,14 +35,14 @@ const typeMetaStruct =
 const metaFault = (text: string): string =>
   `couldn't get version/kind; json parse error: json: cannot unmarshal ${text}`;
 
-/** A member as Go's JSON reader finds it: in any case, as it is named where that is there. */
+/** Returns a member like Go's JSON decoder: the exact name is preferred, otherwise any case. */
 function inAnyCase(members: Readonly<Record<string, unknown>>, name: string): unknown {
   if (Object.hasOwn(members, name)) return members[name];
   const other = Object.keys(members).find((key) => key.toLowerCase() === name.toLowerCase());
   return other === undefined ? undefined : members[other];
 }
 
-/** Reads kind and version. @returns the fault as text when the document is no object or does not say */
+/** Reads kind and version of a document. @returns the error message when it is not an object or lacks them */
 export function typeMetaOf(value: unknown, body: string): TypeMeta | string {
   if (value !== null && (typeof value !== 'object' || Array.isArray(value)))
     return metaFault(`${jsonTypeOf(value)} into Go value of type ${typeMetaStruct}`);
@@ -58,7 +61,7 @@ function namedBy(apiVersion: unknown, kind: unknown, body: string): TypeMeta | s
   return version ? { apiVersion: version, kind } : `Object 'apiVersion' is missing in '${body}'`;
 }
 
-/** `/v1` is of the group without a name, as `v1` is; a group alone has no version, and there are no two slashes. */
+/** Parses `group/version`; `/v1` is of the core group like `v1`. `undefined` without a version or with two slashes. */
 function groupVersionOf(apiVersion: string): string | undefined {
   const [group = '', version, ...rest] = apiVersion.split('/');
   if (rest.length > 0) return 'odd';

@@ -1,6 +1,6 @@
 import { goQuote } from './go-quote.ts';
 
-/** Why a text is no IP address, in Go's words. Follows `netip.ParseAddr`. */
+/** Returns why a text is not an IP address, in Go's words. Follows `netip.ParseAddr`. */
 export function ipFault(text: string): string | undefined {
   const fault = faultOf(text);
   return fault === undefined ? undefined : `ParseAddr(${goQuote(text)}): ${fault}`;
@@ -41,10 +41,10 @@ function ipv4Fault(text: string): string | undefined {
   return dots < 3 ? 'IPv4 address too short' : undefined;
 }
 
-/** A reader's place in an IPv6 address. */
+/** State of parsing an IPv6 address. */
 interface Reading {
   rest: string;
-  /** Of eight. */
+  /** Number of fields read, at most eight. */
   fields: number;
   ellipsis: boolean;
 }
@@ -87,7 +87,7 @@ function readField(reading: Reading): string | undefined {
   return undefined;
 }
 
-/** The last two fields as an IPv4 address. */
+/** Reads the last two fields as an IPv4 address. */
 function readIpv4(reading: Reading): string | undefined {
   const { rest, fields, ellipsis } = reading;
   if (!ellipsis && fields !== 6)

@@ -1,7 +1,7 @@
 import { tableOf } from '../base/own.ts';
 import { goQuote } from './go-quote.ts';
 
-/** Where a text stops being JSON, and why in the words of Go's scanner; cut short, it stops at its end. */
+/** Position and message, in the words of Go's scanner, of a JSON syntax error; for truncated text, its end. */
 export interface JsonFault {
   readonly offset: number;
   readonly message: string;
@@ -18,10 +18,10 @@ const places: Readonly<Record<Exclude<Expectation, 'more'>, string>> = {
   'value or end': 'looking for beginning of value',
 };
 
-/** How deep lists and objects may lie in each other (Go `encoding/json`). */
+/** Maximum nesting of arrays and objects (Go `encoding/json`). */
 const maxDepth = 10_000;
 
-/** `JSON.parse`, but for what is nested deeper than Go reads. @throws {SyntaxError} {@link findJsonFault} tells why */
+/** Like `JSON.parse`, but rejects nesting that Go rejects. @throws {SyntaxError} {@link findJsonFault} returns the reason */
 export function parseJson(text: string): unknown {
   if (nestsTooDeep(text)) throw new SyntaxError('exceeded max depth');
   return JSON.parse(text);
@@ -40,7 +40,7 @@ function nestsTooDeep(text: string): boolean {
   return false;
 }
 
-/** Where the string that begins at `start` ends; the end of the text, if it does not. */
+/** Returns the end of the string that begins at `start`; the end of the text when it is not terminated. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
@@ -50,7 +50,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Finds the first fault of a text that {@link parseJson} rejects. Follows Go `encoding/json`, its scanner. */
+/** Finds the first error in a text that {@link parseJson} rejects. Follows the scanner of Go `encoding/json`. */
 export function findJsonFault(text: string): JsonFault {
   const open: Bracket[] = [];
   let expect: Expectation = 'value';
@@ -83,11 +83,11 @@ function faultAt(text: string, offset: number, place: string): JsonFault {
   return { offset, message };
 }
 
-/** As {@link faultAt}; what breaks off within a token is told as if a space came after the text. */
+/** Like {@link faultAt}; a text that ends within a token is reported as if a space followed. */
 const faultIn = (text: string, offset: number, place: string): JsonFault =>
   offset < text.length ? faultAt(text, offset, place) : { offset, message: `invalid character ' ' ${place}` };
 
-/** Go scans bytes: of a longer character it shows the first, taken for one of Latin-1. */
+/** Formats a character as in Go's message, which shows the first byte of its UTF-8 form as Latin-1. */
 function shown(code: number): string {
   const byte = Buffer.from(String.fromCodePoint(code))[0] ?? 0;
   if (byte === 0x22) return `'"'`;
@@ -118,7 +118,7 @@ const closes =
     return 'more';
   };
 
-/** What may come after a bracket, colon or comma; nothing when it may not stand here. */
+/** What may follow a bracket, colon or comma; absent when it is not allowed at that position. */
 const marks: Readonly<Record<string, AfterMark>> = tableOf({
   '{': opens('{', 'key or end'),
   '[': opens('[', 'value or end'),
@@ -131,7 +131,7 @@ const marks: Readonly<Record<string, AfterMark>> = tableOf({
   },
 });
 
-/** Where a text, number or word ends. */
+/** Returns the end of a string, number or literal. */
 function tokenEnd(text: string, start: number): number | JsonFault {
   const first = text[start] ?? '';
   if (first === '"') return stringEnd(text, start + 1);

@@ -1,4 +1,4 @@
-/** What a part of a time must look like, how the layout names it, and the numbers that it may be, by their name. */
+/** A part of a time: its pattern, its name in the layout, and the valid range of its numbers. */
 type Part = readonly [
   pattern: RegExp,
   element: string,
@@ -22,9 +22,10 @@ const microseconds: Part = [/^\.\d{6}/, '.000000'];
 const fraction = /^[.,]\d+/;
 
 /**
- * Why a text is no time, in the words of Go's `time.Parse`: the first part of the layout that cannot be read, or what is out of its range.
+ * Returns why a text is not a time, in the words of Go's `time.Parse`: the first part of the layout that does not match, or what is out of
+ * range.
  *
- * @param isMicro the layout wants six digits of a second's fraction; else there may be any or none
+ * @param isMicro true: the layout requires six fractional digits; false: any number is allowed
  */
 export function timeFault(value: string, isMicro = false): string | undefined {
   const layout = `2006-01-02T15:04:05${isMicro ? '.000000' : ''}Z07:00`;
@@ -39,10 +40,10 @@ export function timeFault(value: string, isMicro = false): string | undefined {
 function dateAndClock(
   value: string,
   layout: string,
-  wanted: readonly Part[],
+  parts: readonly Part[],
 ): { readonly rest: string; readonly fault?: string } {
   let rest = value;
-  for (const part of wanted) {
+  for (const part of parts) {
     const found = part[0].exec(rest)?.[0];
     if (found === undefined) return { rest, fault: unread(value, layout, rest, part[1]) };
     if (!isInRange(found, part)) return { rest, fault: wrong(value, `${part[2]?.[0]} out of range`) };
@@ -75,7 +76,7 @@ function dayFault(value: string): string | undefined {
   return day < 1 || day > date.getUTCDate() ? wrong(value, 'day out of range') : undefined;
 }
 
-/** As Go's package `time` quotes: every byte beyond ASCII by its number. */
+/** Quotes like Go's package `time`: non-ASCII bytes are escaped. */
 const quoted = (text: string): string =>
   `"${[...Buffer.from(text)]
     .map((byte) => {
@@ -85,6 +86,6 @@ const quoted = (text: string): string =>
     })
     .join('')}"`;
 
-/** The instant of a time that Go reads, ms since the epoch. @returns NaN for one that is none */
+/** Parses a time like Go; ms since the epoch. @returns NaN when it is invalid */
 export const instantOf = (value: string): number =>
   Date.parse(value.replace(',', '.').replace(/T(\d):/, 'T0$1:'));

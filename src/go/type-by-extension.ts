@@ -1,6 +1,6 @@
 const utf8 = (type: string): string => `${type}; charset=utf-8`;
 
-/** Extensions by media type: those that Go's `mime` package knows without tables of the system. */
+/** Extensions by media type: the built-in table of Go's `mime` package. */
 const extensions: Readonly<Record<string, string>> = {
   'application/gzip': 'gz',
   'application/json': 'json',
@@ -51,7 +51,7 @@ const extensions: Readonly<Record<string, string>> = {
 
 let byExtension: ReadonlyMap<string, string> | undefined;
 
-/** The media type of a file by its name, as Go's `mime.TypeByExtension` tells it; absent: its extension says nothing. */
+/** Returns the media type for a file name like Go's `mime.TypeByExtension`; `undefined` for an unknown extension. */
 export function typeByExtension(name: string): string | undefined {
   byExtension ??= new Map(
     Object.entries(extensions).flatMap(([type, list]) => list.split(' ').map((one) => [one, type] as const)),

@@ -1,34 +1,34 @@
 import { goQuoteBytes } from './go-quote.ts';
 import { ipFault } from './ip-fault.ts';
 
-/** Name and password of a URL, unescaped. */
+/** User name and password of a URL, unescaped. */
 export interface UserInfo {
   readonly name: string;
   readonly password?: string;
 }
 
-/** The parts of a URL; of each text one character is a byte. Absent or empty: the URL has none. */
+/** The parts of a URL; each character is a byte. Absent or empty: the URL does not have the part. */
 export interface UrlParts {
   readonly scheme?: string;
-  /** What follows the scheme when that is no slash. */
+  /** The text after the scheme when it does not begin with a slash. */
   readonly opaque?: string;
   readonly user?: UserInfo | undefined;
-  /** With its port; unescaped. */
+  /** Host with its port; unescaped. */
   readonly host?: string;
-  /** Escaped in some way. */
+  /** Possibly partially escaped. */
   readonly path?: string;
   readonly query?: string;
-  /** There is a question mark with nothing behind it. */
+  /** True for a question mark without a query. */
   readonly forceQuery?: boolean;
-  /** Escaped in some way. */
+  /** Possibly partially escaped. */
   readonly fragment?: string;
-  /** The URL begins with a scheme and one slash. */
+  /** True when the URL begins with a scheme and a single slash. */
   readonly omitHost?: boolean;
 }
 
 type Part = 'host' | 'zone' | 'path' | 'user' | 'fragment';
 
-/** What a part may hold as it is. */
+/** Characters that need no escaping in each part. */
 const plain: Readonly<Record<Part, RegExp>> = {
   host: /[A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"]/,
   zone: /[A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"]/,
@@ -37,17 +37,17 @@ const plain: Readonly<Record<Part, RegExp>> = {
   fragment: /[A-Za-z0-9\-_.~$&+,/:;=@?!()*]/,
 };
 
-/** A URL as Go's `net/url` reads, writes and resolves it: the text of errors, and where a redirect leads, follow from it. */
+/** GoUrl parses, formats and resolves URLs like Go's `net/url`, which determines error messages and redirect targets. */
 export class GoUrl {
   readonly scheme: string;
   readonly opaque: string;
   readonly user: UserInfo | undefined;
   readonly host: string;
-  /** Escaped, as it is sent. */
+  /** Path in escaped form. */
   readonly path: string;
   readonly query: string;
   readonly forceQuery: boolean;
-  /** Escaped. */
+  /** Fragment in escaped form. */
   readonly fragment: string;
   readonly omitHost: boolean;
 
@@ -68,18 +68,18 @@ export class GoUrl {
     return { scheme, opaque, user, host, path, query, forceQuery, fragment, omitHost };
   }
 
-  /** The host without port and brackets. */
+  /** Host without port and brackets. */
   get hostname(): string {
     const [, host = '', bracketed] = /^((?:\[(.*)\])|.*?)(?::[0-9]*)?$/s.exec(this.host) ?? [];
     return bracketed ?? host;
   }
 
-  /** Digits; empty: the scheme's own. */
+  /** Port as digits; empty: the scheme's default. */
   get port(): string {
     return /:([0-9]*)$/.exec(this.host)?.[1] ?? '';
   }
 
-  /** Path and query as the first line of a request has them. Follows `URL.RequestURI`. */
+  /** Path and query for the request line. Follows `URL.RequestURI`. */
   get requestUri(): string {
     const opaque = this.opaque.startsWith('//') ? `${this.scheme}:${this.opaque}` : this.opaque;
     const target = opaque === '' ? this.path || '/' : opaque;
@@ -90,7 +90,7 @@ export class GoUrl {
     return this.forceQuery || this.query !== '' ? `?${this.query}` : '';
   }
 
-  /** Follows `URL.String`. */
+  /** Formats the URL. Follows `URL.String`. */
   toString(): string {
     const scheme = this.scheme === '' ? '' : `${this.scheme}:`;
     const fragment = this.fragment === '' ? '' : `#${this.fragment}`;
@@ -107,18 +107,18 @@ export class GoUrl {
     return `${begin}${slash}${dot}${path}`;
   }
 
-  /** The URL as it may be shown. */
+  /** The URL with its password redacted. */
   get withoutPassword(): string {
     if (this.user?.password === undefined) return String(this);
     return String(this).replace(`${userText(this.user)}@`, () => `${this.user?.name ?? ''}:***@`);
   }
 
-  /** The URL without name and password, as a referring page is told. */
+  /** The URL without user information, for the Referer header. */
   get withoutUser(): string {
     return String(new GoUrl({ ...this.parts, user: undefined }));
   }
 
-  /** Where a reference on this page leads. Follows `URL.Parse`. @throws {Error} in Go's words */
+  /** Resolves a reference relative to this URL. Follows `URL.Parse`. @throws {Error} in Go's words */
   resolve(text: string): GoUrl {
     const ref = parseUrl(text);
     const { parts } = ref;
@@ -132,7 +132,7 @@ export class GoUrl {
     return new GoUrl(ref.opaque === '' ? { ...within, ...this.#placeOf(within) } : within);
   }
 
-  /** What a reference without a place of its own takes over. */
+  /** Returns the parts that a reference without its own authority inherits. */
   #placeOf({ path = '', query = '', forceQuery, fragment = '' }: UrlParts): UrlParts {
     const isSamePage = path === '' && !forceQuery && query === '';
     const rest = {
@@ -148,7 +148,7 @@ export class GoUrl {
 const validPath = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/]|%[0-9A-Fa-f]{2})*$/;
 const validFragment = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/?]|%[0-9A-Fa-f]{2})*$/;
 
-/** A text that is well escaped stays as it is; else everything that has to be is escaped anew. */
+/** Keeps a correctly escaped text; otherwise escapes it again. */
 const normalized = (text: string, part: Part, valid: RegExp): string =>
   valid.test(text) ? text : escaped(unescaped(text), part);
 
@@ -163,26 +163,26 @@ const unescaped = (text: string): string =>
 const userText = ({ name, password }: UserInfo): string =>
   `${escaped(name, 'user')}${password === undefined ? '' : `:${escaped(password, 'user')}`}`;
 
-/** Dots resolved; always with a slash in front. */
+/** Resolves `.` and `..` elements; the result begins with a slash. */
 function resolvedPath(base: string, ref: string): string {
   const full = ref === '' ? base : ref.startsWith('/') ? ref : base.slice(0, base.lastIndexOf('/') + 1) + ref;
   if (full === '') return '';
-  const kept: string[] = [];
+  const segments: string[] = [];
   const segments = full.split('/');
   const [last = ''] = segments.slice(-1);
   for (const [at, segment] of segments.entries()) {
     if (at === 0 && segment === '') continue;
-    if (segment === '..') kept.pop();
-    else if (segment !== '.') kept.push(segment);
+    if (segment === '..') segments.pop();
+    else if (segment !== '.') segments.push(segment);
   }
-  if (last === '.' || last === '..') kept.push('');
-  return `/${kept.join('/')}`;
+  if (last === '.' || last === '..') segments.push('');
+  return `/${segments.join('/')}`;
 }
 
 /**
- * A URL or a reference. Follows `url.Parse`.
+ * Parses a URL or a reference. Follows `url.Parse`.
  *
- * @param text one character a byte: {@link bytesOf} makes such a text
+ * @param text one byte per character, as {@link bytesOf} returns
  * @throws {Error} in Go's words: `parse "TEXT": …`
  */
 export function parseUrl(text: string): GoUrl {
@@ -204,10 +204,10 @@ function attempt<T>(text: string, read: () => T): T {
   }
 }
 
-/** A text as its bytes, one character each. */
+/** Converts a text to its UTF-8 bytes, one per character. */
 export const bytesOf = (text: string): string => Buffer.from(text).toString('latin1');
 
-/** What bytes, one a character, say. */
+/** Decodes bytes, one per character, as UTF-8. */
 export const textOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString();
 
 function partsOf(text: string): UrlParts {
@@ -249,7 +249,7 @@ function authorityOf(scheme: string, authority: string): Pick<UrlParts, 'user' |
   return { host, user };
 }
 
-/** Host and port, unescaped. Follows `parseHost`. */
+/** Parses host and port, unescaped. Follows `parseHost`. */
 function hostOf(scheme: string, host: string): string {
   const open = host.lastIndexOf('[');
   if (open > 0) throw new Error('invalid IP-literal');
@@ -280,7 +280,7 @@ function checkPort(port: string): void {
   if (!/^(?::[0-9]*)?$/.test(port)) throw new Error(`invalid port ${goQuoteBytes(port)} after host`);
 }
 
-/** @throws {Error} when a part holds an escape that is none, or that it may not hold */
+/** Checks the escapes of a part. @throws {Error} for an invalid escape, or one that the part may not contain */
 function checkEscapes(text: string, part: Part): void {
   const isHost = part === 'host' || part === 'zone';
   for (let at = 0; at < text.length; at++) {
@@ -297,10 +297,10 @@ function checkEscapes(text: string, part: Part): void {
 function isEscape(found: string, part: Part): boolean {
   if (!/^%[0-9A-Fa-f]{2}$/.test(found)) return false;
   if (found === '%25') return true;
-  if (part === 'host') return found >= '%8'; // only what is not ASCII
+  if (part === 'host') return found >= '%8'; // only non-ASCII bytes
   return part !== 'zone' || found === '%20' || plain.host.test(unescaped(found));
 }
 
-/** A URL, as text, as it may be shown. */
+/** Returns a URL text with its password redacted. */
 export const withoutPassword = (url: string): string =>
   url.replace(/^([a-z]+:\/\/[^/@:]*):[^/]*@/, '$1:***@');

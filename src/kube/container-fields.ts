@@ -1,9 +1,9 @@
 import type { Container, Pod } from './types.ts';
 
-/** The lists of a pod spec that hold containers, in the order in which a name is looked up. */
+/** The lists of a pod spec that hold containers, in lookup order. */
 export const allContainerFields = ['containers', 'initContainers', 'ephemeralContainers'] as const;
 
-/** The container of that name, of whichever kind (`GetContainerSpec`). */
+/** Returns the container with a name, of any kind (`GetContainerSpec`). */
 export function findContainer(pod: Pod, name: string): Container | undefined {
   for (const field of allContainerFields) {
     const found = pod.spec?.[field]?.find((container) => container.name === name);

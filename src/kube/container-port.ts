@@ -2,7 +2,7 @@ import { goQuote } from '../go/go-quote.ts';
 import type { Container } from './types.ts';
 
 /**
- * The port that a probe or hook means: a number, the name of a port of the container, or a number as text.
+ * Resolves the port of a probe or hook: a number, the name of a container port, or a number as text.
  *
  * Follows kubelet `probe.ResolveContainerPort`.
  *

@@ -1,6 +1,6 @@
 import type { Pod, PodCondition, PodStatus } from './types.ts';
 
-/** Why and when the node agent ends a pod. */
+/** Why and when the node agent terminates a pod. */
 export interface Termination {
   readonly message: string;
   /** ms since the epoch */
@@ -8,8 +8,8 @@ export interface Termination {
 }
 
 /**
- * The status with the condition DisruptionTarget, reason TerminationByKubelet, in its place. Its transition time is kept where the
- * condition was True already (R249, R251).
+ * Returns the status with the condition DisruptionTarget, reason TerminationByKubelet, set. Its transition time is kept when the
+ * condition was True before (R249, R251).
  *
  * Follows `podutil.UpdatePodCondition` as eviction, preemption and node shutdown call it.
  */

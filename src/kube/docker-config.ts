@@ -3,25 +3,25 @@ import { AgentError } from '../base/errors.ts';
 import { jsonTypeOf } from '../go/go-types.ts';
 import { findJsonFault, parseJson } from '../go/json-fault.ts';
 
-/** One registry's credential. */
+/** Credential of one registry. */
 export interface DockerConfigEntry {
   readonly username: string;
   readonly password: string;
   readonly email: string;
 }
 
-/** Credentials by registry: a host, with or without scheme, port and path; hosts may have globs. */
+/** Credentials by registry: a host with optional scheme, port and path; hosts may contain globs. */
 export type DockerConfig = Readonly<Record<string, DockerConfigEntry>>;
 
 /**
- * Reads a legacy `.dockercfg`.
+ * Parses a legacy `.dockercfg`.
  *
- * @throws {AgentError} `invalid_argument`, in the words of Go's decoder and without any of the content
+ * @throws {AgentError} `invalid_argument` in the words of Go's decoder and without any of the content
  */
 export const readDockerConfig = (text: string): DockerConfig => entriesOf(parsed(text));
 
 /**
- * Reads a `config.json`: as `.dockercfg`, below `auths`.
+ * Parses a `config.json`: the same content as `.dockercfg`, below `auths`.
  *
  * @throws {AgentError} as {@link readDockerConfig}
  */
@@ -55,7 +55,7 @@ function entryOf(value: unknown): DockerConfigEntry {
   return auth === '' ? { username, password, email } : { ...decodeAuth(auth), email };
 }
 
-/** `base64(username:password)`, padded or not. */
+/** Decodes `base64(username:password)`, padded or not. */
 function decodeAuth(auth: string): { readonly username: string; readonly password: string } {
   const bare = auth.replace(/[\r\n]/g, '');
   const padded = auth.trim().endsWith('=');
@@ -67,7 +67,7 @@ function decodeAuth(auth: string): { readonly username: string; readonly passwor
   return { username: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Where a text stops being base64; `undefined`: it is all right. */
+/** Returns the offset of the first character that is not valid base64; `undefined` when the text is valid. */
 function oddBase64(text: string, padded: boolean): number | undefined {
   const digits = padded ? text.replace(/={1,2}$/, '') : text;
   const odd = digits.search(/[^A-Za-z0-9+/]/);

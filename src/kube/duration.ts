@@ -10,13 +10,13 @@ const nanosPer: Readonly<Record<string, bigint>> = tableOf({
   h: 3_600_000_000_000n,
 });
 
-/** How much there is to the negative side. */
+/** Magnitude of the smallest 64-bit integer. */
 const most = 2n ** 63n;
 
 /**
- * Reads a span as Kubernetes writes it: `10s`, `1m30s`, `1.5h`, `-2ms`, `0`.
+ * Parses a Kubernetes duration: `10s`, `1m30s`, `1.5h`, `-2ms`, `0`.
  *
- * @returns nanoseconds, or the text of the fault as Go's `time.ParseDuration` words it
+ * @returns nanoseconds, or the error message of Go's `time.ParseDuration`
  */
 export function parseDuration(text: string): bigint | string {
   const [, sign, rest = ''] = /^([-+]?)([\s\S]*)$/.exec(text) ?? [];
@@ -34,7 +34,7 @@ export function parseDuration(text: string): bigint | string {
   return total < most ? total : invalid(text);
 }
 
-/** The first number with its unit. */
+/** Parses the first number with its unit. */
 function partOf(left: string, text: string): { readonly nanos: bigint; readonly length: number } | string {
   const [part, whole = '', fraction = '', unit = ''] = /^(\d*)(?:\.(\d*))?([^\d.]*)/.exec(left) ?? [''];
   if ((whole === '' && fraction === '') || BigInt(whole) > most) return invalid(text);
@@ -44,7 +44,7 @@ function partOf(left: string, text: string): { readonly nanos: bigint; readonly 
   return { nanos: BigInt(whole) * each + behindPoint(fraction, each), length: part.length };
 }
 
-/** A part of a unit, with the precision of Go: digits that do not fit an integer are dropped, and the product is a float's. */
+/** Computes a fraction of a unit with Go's precision: digits that do not fit an integer are dropped, and the product is a float's. */
 function behindPoint(fraction: string, unit: bigint): bigint {
   let [digits, scale] = [0n, 1];
   for (const digit of fraction) {
@@ -55,7 +55,7 @@ function behindPoint(fraction: string, unit: bigint): bigint {
   return BigInt(Math.trunc(Number(digits) * (Number(unit) / scale)));
 }
 
-/** As Go's `time` quotes: what is not printable ASCII is shown by its bytes. */
+/** Quotes like Go's `time`: bytes that are not printable ASCII are escaped. */
 const quote = (text: string): string =>
   `"${text
     .replace(/["\\]/g, '\\$&')
@@ -65,7 +65,7 @@ const quote = (text: string): string =>
 
 const invalid = (text: string): string => `time: invalid duration ${quote(text)}`;
 
-/** A span as Go's `Duration.String` writes it: `1m0s`, `500ms`, `1h30m0s`, `0s`. */
+/** Formats a duration like Go's `Duration.String`: `1m0s`, `500ms`, `1h30m0s`, `0s`. */
 export function formatDuration(nanos: bigint): string {
   if (nanos < 0n) return `-${formatDuration(-nanos)}`;
   if (nanos === 0n) return '0s';
@@ -84,11 +84,11 @@ function decimal(value: bigint, digits: number): string {
   return fraction === '' ? `${value / unit}` : `${value / unit}.${fraction}`;
 }
 
-/** A valid span in milliseconds; parts of a nanosecond do not exist, parts of a millisecond stay. */
+/** Converts a valid duration to milliseconds, with fractions. */
 export function durationMs(text: string): number {
   const nanos = parseDuration(text);
   return typeof nanos === 'bigint' ? Number(nanos) / 1e6 : Number.NaN;
 }
 
-/** A span in ms as Go prints it: `10s`, `2m40s`, `1h0m0s`, `120ms`. */
+/** Formats milliseconds like Go: `10s`, `2m40s`, `1h0m0s`, `120ms`. */
 export const goDuration = (ms: number): string => formatDuration(BigInt(Math.round(ms * 1e6)));

@@ -1,15 +1,15 @@
 import type { KubeObject } from './types.ts';
 
-/** What an Event may carry besides its text. */
+/** Optional members of an Event. */
 export interface EventDetails {
-  /** The part of the object that it is about, e.g. `spec.containers{web}` (R281). */
+  /** The part of the object that the event is about, such as `spec.containers{web}` (R281). */
   readonly fieldPath?: string;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Tells the API server's readers what happened. Returns at once; delivery, aggregation and limits are the recorder's (R281). */
+/** EventRecorder records Events. Calls return at once; the recorder delivers, aggregates and limits them (R281). */
 export interface EventRecorder {
-  /** @param object what the event is about: kind, namespace, name and uid are read from it */
+  /** @param object the object that the event is about; its kind, namespace, name and UID are used */
 
   event(
     object: KubeObject,

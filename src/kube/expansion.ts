@@ -3,8 +3,9 @@ import { AgentError } from '../base/errors.ts';
 type Lookup = (name: string) => string | undefined;
 
 /**
- * Characters that variables may make of texts at most. Values that name values double with each step, so that a small pod would ask for more memory than there is; Linux takes
- * neither a word beyond 128 KiB nor words and environment beyond 6 MiB.
+ * Maximum number of characters that expansions may produce. Values that refer to values can double with each step, so that a small pod
+ * would exhaust the memory; Linux accepts
+ * neither a word above 128 KiB nor arguments and environment above 6 MiB.
  */
 export const mostExpanded: number = 8 * 1024 * 1024;
 
@@ -15,10 +16,10 @@ const tooLong = (): AgentError =>
   );
 
 /**
- * Replaces `$(NAME)` by what `lookup` gives; an unknown name stays as it is, `$$` is a plain `$`, and an unclosed `$(` is copied.
- * A name runs to the first `)`. Follows kubelet `expansion.Expand` (third_party/forked/golang/expansion).
+ * Replaces `$(NAME)` with the value from `lookup`; an unknown name stays unchanged, `$$` becomes `$`, and an unclosed `$(` is copied.
+ * A name ends at the first `)`. Follows kubelet `expansion.Expand` (third_party/forked/golang/expansion).
  *
- * @throws {AgentError} `invalid_argument` when the values make it longer than {@link mostExpanded}
+ * @throws {AgentError} `invalid_argument` when the result is longer than {@link mostExpanded}
  */
 export function expand(text: string, lookup: Lookup): string {
   const lastClose = text.lastIndexOf(')');
@@ -45,20 +46,20 @@ export function expand(text: string, lookup: Lookup): string {
   }
 }
 
-/** {@link expand} of several texts, which are bounded together. @throws {AgentError} `invalid_argument` */
+/** {@link expand} for several texts with a common limit. @throws {AgentError} `invalid_argument` */
 export function expandAll(texts: readonly string[], lookup: Lookup): readonly string[] {
   const budget = new ExpansionBudget();
   return texts.map((value) => budget.spend(expand(value, lookup), { value }));
 }
 
-/** What the expansions of one environment or command may still add. */
+/** ExpansionBudget limits the total length of the expansions of one environment or command. */
 export class ExpansionBudget {
   #left = mostExpanded;
 
   /**
-   * @param of what was expanded; without a value, the text comes from elsewhere and is as long as that
+   * @param of the expanded value; without `value`, the text itself counts
    * @returns the expanded text
-   * @throws {AgentError} `invalid_argument` when all together are longer than {@link mostExpanded}
+   * @throws {AgentError} `invalid_argument` when the total exceeds {@link mostExpanded}
    */
   spend(expanded: string, { value = expanded }: { readonly value?: string }): string {
     this.#left -= Math.max(0, expanded.length - value.length);

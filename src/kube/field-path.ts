@@ -1,10 +1,10 @@
-/** A field path with its subscript: `metadata.labels['app']`. */
+/** A field path with a subscript: `metadata.labels['app']`. */
 export interface SubscriptedPath {
   readonly path: string;
   readonly subscript?: string;
 }
 
-/** Takes `path['key']` apart; any other text is a path alone (`fieldpath.SplitMaybeSubscriptedPath`). */
+/** Splits `path['key']`; other text is returned as the path (`fieldpath.SplitMaybeSubscriptedPath`). */
 export function splitSubscript(fieldPath: string): SubscriptedPath {
   const [, path, subscript] = /^(.+?)\['(.*)'\]$/s.exec(fieldPath) ?? [];
   return path !== undefined && subscript !== undefined ? { path, subscript } : { path: fieldPath };
@@ -27,7 +27,7 @@ const fieldLabels: ReadonlySet<string> = new Set([
   'status.podIPs',
 ]);
 
-/** A field of a pod that the downward API knows, under its present name; or why it is none (`ConvertDownwardAPIFieldLabel`). */
+/** Returns the current name of a downward API field, or an error for unknown fields (`ConvertDownwardAPIFieldLabel`). */
 export function downwardField(
   apiVersion: string,
   label: string,

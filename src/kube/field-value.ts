@@ -5,7 +5,7 @@ import { goQuote } from '../go/go-quote.ts';
 import type { KubeObject, ObjectMeta } from './types.ts';
 import { qualifiedNameRule } from './validation/name-rules.ts';
 
-/** A map as the downward API writes it: `key="value"` lines sorted by key. Follows `fieldpath.FormatMap`. */
+/** Formats a map for the downward API: `key="value"` lines sorted by key. Follows `fieldpath.FormatMap`. */
 export const formatMap = (map: Readonly<Record<string, string>> | undefined): string =>
   Object.entries(map ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -32,9 +32,9 @@ const plainFields: Readonly<Record<string, (metadata: ObjectMeta) => string>> = 
 });
 
 /**
- * The text of a field of an object's metadata, as volumes and variables show it. Follows `fieldpath.ExtractFieldPathAsString`.
+ * Returns a metadata field of an object as text, for volumes and variables. Follows `fieldpath.ExtractFieldPathAsString`.
  *
- * @throws {AgentError} `invalid_argument` for a path that is not offered
+ * @throws {AgentError} `invalid_argument` for an unsupported path
  */
 export function fieldValue(object: KubeObject, fieldPath: string): string {
   const { path, subscript } = splitSubscript(fieldPath);

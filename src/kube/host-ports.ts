@@ -2,7 +2,7 @@ import { orElse } from './validation/shared.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Pod } from './types.ts';
 
-/** A port of the host that a pod takes. */
+/** A host port that a pod uses. */
 export interface HostPort {
   readonly ip: string;
   readonly protocol: string;
@@ -11,7 +11,7 @@ export interface HostPort {
 
 const anyAddress = '0.0.0.0';
 
-/** The host ports of a pod's regular containers and sidecars, with the API's defaults. */
+/** Returns the host ports of a pod's regular containers and sidecars, with the API's defaults. */
 export function hostPortsOf(pod: Pod): readonly HostPort[] {
   const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
   return [...(pod.spec?.containers ?? []), ...sidecars].flatMap((container) =>
@@ -25,7 +25,7 @@ export function hostPortsOf(pod: Pod): readonly HostPort[] {
   );
 }
 
-/** Two ports clash when protocol and number are equal and so is the address, or one takes all addresses. */
+/** True when two ports conflict: same protocol and number, and the same address or one of them uses all addresses. */
 export const hostPortsClash = (a: HostPort, b: HostPort): boolean =>
   a.protocol === b.protocol &&
   a.port === b.port &&

@@ -6,28 +6,29 @@ import type { Pod } from './types.ts';
 
 const longest = 63;
 
-/** How a pod calls itself. */
+/** A pod's host name and domain. */
 export interface PodHostname {
   readonly hostname: string;
-  /** The domain behind the host name; empty without a subdomain. */
+  /** Domain of the host name; empty without a subdomain. */
   readonly domain: string;
 }
 
 /**
- * The host name and domain of a pod: its own names where set (an override wins and has no domain), else the pod's name, cut to what a host name may hold.
+ * Returns the host name and domain of a pod: its own names where set (an override takes precedence and has no domain), otherwise the pod's
+ * name, truncated to a valid host name.
  *
  * Follows kubelet `GeneratePodHostNameAndDomain`.
  *
- * @throws {AgentError} `invalid_argument` a name that DNS does not allow.
+ * @throws {AgentError} `invalid_argument` for a name that is not valid in DNS
  */
 export function hostnameAndDomain(pod: Pod, clusterDomain: string): PodHostname {
-  const { hostname: asked = '', hostnameOverride, subdomain = '' } = pod.spec ?? {};
+  const { hostname: specHostname = '', hostnameOverride, subdomain = '' } = pod.spec ?? {};
   if (hostnameOverride !== undefined) {
     demand('HostnameOverride', hostnameOverride, 'subdomain', dns1123Subdomain(hostnameOverride));
     return { hostname: truncateHostname(nameOf(pod), hostnameOverride), domain: '' };
   }
-  if (asked !== '') demand('Hostname', asked, 'label', dns1123Label(asked));
-  const hostname = asked === '' ? truncateHostname(nameOf(pod), nameOf(pod)) : asked;
+  if (specHostname !== '') demand('Hostname', specHostname, 'label', dns1123Label(specHostname));
+  const hostname = specHostname === '' ? truncateHostname(nameOf(pod), nameOf(pod)) : specHostname;
   if (subdomain === '') return { hostname, domain: '' };
   demand('Subdomain', subdomain, 'label', dns1123Label(subdomain));
   return { hostname, domain: `${subdomain}.${namespaceOf(pod)}.svc.${clusterDomain}` };
@@ -42,9 +43,9 @@ function demand(field: string, value: string, kind: string, faults: readonly str
 }
 
 /**
- * A host name cut to 63 bytes, without dashes and dots at the cut.
+ * Truncates a host name to 63 bytes, without trailing dashes and dots.
  *
- * @throws {AgentError} `invalid_argument` nothing is left.
+ * @throws {AgentError} `invalid_argument` when nothing is left
  */
 export function truncateHostname(podName: string, hostname: string): string {
   if (hostname.length <= longest) return hostname;

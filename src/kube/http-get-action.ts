@@ -9,25 +9,25 @@ import type { Container, Probe } from './types.ts';
 
 type HttpGet = NonNullable<Probe['httpGet']>;
 
-/** An `httpGet` action, and where it is to go. */
+/** An `httpGet` action and the defaults of its address. */
 export interface HttpGetTarget {
   readonly httpGet: HttpGet;
-  /** Where it goes when the action names no host. */
+  /** Host when the action sets none. */
   readonly podIp: string;
-  /** The container's own, which may have names. */
+  /** Ports of the container, for named ports. */
   readonly ports: Container['ports'];
 }
 
-/** How a prober introduces itself, and who runs hooks. */
+/** Returns the user agent of probes or hooks. */
 export const userAgentOf = (purpose: 'probe' | 'lifecycle'): string => `kube-${purpose}/1.36`;
 
 /**
- * The request of an `httpGet` action of a probe or a hook.
+ * Returns the request of an `httpGet` action of a probe or hook.
  *
  * Follows kubelet `probe/http.NewRequestForHTTPGetAction`.
  *
- * @param purpose `probe` or `lifecycle`, by which it introduces itself
- * @throws {Error} when the port is none, or Go would not read the host in a URL
+ * @param purpose `probe` or `lifecycle`; sets the user agent
+ * @throws {Error} when the port is invalid, or Go would reject the host in a URL
  */
 export function httpGetRequest(
   { httpGet, podIp, ports }: HttpGetTarget,
@@ -51,7 +51,7 @@ function parsed(text: string): GoUrl {
   }
 }
 
-/** The path of an action read as a URL, of which scheme and host do not count; what is no URL is taken for a path. */
+/** Parses the action's path as a URL and drops scheme and host; text that is not a URL is used as the path. */
 function partsOf(text: string): UrlParts {
   try {
     return parseUrl(text);

@@ -10,29 +10,29 @@ const grammar = new RegExp(
   `^((?:${domain}/)?${component}(?:/${component})*)(?::([\\w][\\w.-]{0,127}))?(?:@(${digestText}))?$`,
 );
 
-/** Hexadecimal digits that a digest of each known algorithm has. */
+/** Number of hexadecimal digits of a digest by algorithm. */
 const digestLengths: Readonly<Record<string, number>> = tableOf({ sha256: 64, sha384: 96, sha512: 128 });
 
 /**
- * The image as it is asked of the runtime: `:latest` is added when it names neither tag nor digest.
+ * Returns the image reference for the runtime: with `:latest` when it has neither tag nor digest.
  * Follows `applyDefaultImageTag` (pkg/kubelet/images) and the normalized form of the distribution reference grammar.
  *
- * @throws {AgentError} `invalid_argument`, why it is no image reference
+ * @throws {AgentError} `invalid_argument` when it is not a valid image reference
  */
 export function withDefaultTag(image: string): string {
   return referenceOf(image).named ? image : `${image}:latest`;
 }
 
 /**
- * The image without tag and digest, with its registry: what credentials are looked up by. Follows `parsers.ParseImageName`.
+ * Returns the image with its registry and without tag and digest, for credential lookups. Follows `parsers.ParseImageName`.
  *
- * @throws {AgentError} `invalid_argument`, why it is no image reference
+ * @throws {AgentError} `invalid_argument` when it is not a valid image reference
  */
 export function repositoryOf(image: string): string {
   return referenceOf(image).repository;
 }
 
-/** The pull policy of an image whose container names none: `Always` for `:latest` and where nothing is named, else `IfNotPresent`. */
+/** Returns the default pull policy of an image: `Always` with the tag `:latest` or none, otherwise `IfNotPresent`. */
 export function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
   if (imageFault(image) !== undefined) return 'IfNotPresent';
   const { named, tag } = referenceOf(image);
@@ -42,7 +42,7 @@ export function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
 interface Reference {
   readonly repository: string;
   readonly tag: string | undefined;
-  /** By a tag or a digest. */
+  /** True with a tag or digest. */
   readonly named: boolean;
 }
 
@@ -54,7 +54,7 @@ function referenceOf(image: string): Reference {
   return { repository, tag, named: tag !== undefined || digest !== undefined };
 }
 
-/** The registry host is whatever stands before the first slash and looks like a host; else Docker Hub. */
+/** Splits the registry host off: the part before the first slash when it looks like a host, otherwise Docker Hub. */
 function split(image: string): readonly [host: string, rest: string] {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(0, slash));
@@ -66,10 +66,10 @@ function split(image: string): readonly [host: string, rest: string] {
 
 const normalized = (image: string): string => split(image).join('/');
 
-/** What follows the registry host, which alone counts for the length. */
+/** Returns the part after the registry host, to which the length limit applies. */
 const pathOf = (repository: string): string => repository.slice(repository.indexOf('/') + 1);
 
-/** Why a text is no image reference. */
+/** Returns why a text is not a valid image reference; `undefined` when it is. */
 export function imageFault(image: string): string | undefined {
   if (/^[a-f0-9]{64}$/.test(image))
     return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
@@ -82,14 +82,16 @@ export function imageFault(image: string): string | undefined {
   return match ? matchFault(match) : 'invalid reference format';
 }
 
-/** Why a text is no image by its name alone, as it is written: neither registry nor tag is filled in. Follows distribution `reference.Parse`. */
+/**
+ * Returns why a text is not a valid image reference as written: registry and tag are not completed. Follows distribution `reference.Parse`.
+ */
 export function imageNameFault(name: string): string | undefined {
   const match = grammar.exec(name);
   if (match) return matchFault(match);
   return grammar.test(name.toLowerCase()) ? 'repository name must be lowercase' : 'invalid reference format';
 }
 
-/** Is the image named without tag and digest? */
+/** True for an image reference without tag and digest. */
 export const isBareName = (name: string): boolean => grammar.exec(name)?.[1] === name;
 
 function matchFault([, repository = '', , digest]: RegExpExecArray): string | undefined {

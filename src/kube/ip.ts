@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** The IP family of an address in its shortest text; `undefined` when it is none. An address with a zone is none. */
+/** Returns the family of an IP address in canonical form; `undefined` for other text and for addresses with a zone. */
 export function ipFamily(ip: string): 'IPv4' | 'IPv6' | undefined {
   if (isIPv4(ip)) return 'IPv4';
   return isIPv6(ip) && !ip.includes('%') ? 'IPv6' : undefined;
@@ -11,8 +11,9 @@ const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 const leadingZeros = /(^|\.)0+(?=\d)/g;
 
 /**
- * The shortest text of an address (`fd00:0:0::9` → `fd00::9`, `::ffff:10.0.0.1` → `10.0.0.1`); what is no address comes back as it is.
- * Numbers with zeros in front are decimal ones, as Go's `ParseIPSloppy` reads them.
+ * Returns the canonical form of an IP address (`fd00:0:0::9` → `fd00::9`, `::ffff:10.0.0.1` → `10.0.0.1`); other text is returned
+ * unchanged.
+ * Numbers with leading zeros are decimal, as in Go's `ParseIPSloppy`.
  */
 export function canonicalIp(ip: string): string {
   if (/^\d+(\.\d+){3}$/.test(ip)) return ip.replaceAll(leadingZeros, '$1');

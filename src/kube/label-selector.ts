@@ -1,5 +1,5 @@
 import { ownMember, tableOf } from '../base/own.ts';
-/** Chooses objects by their labels; every part must hold. */
+/** Selects objects by label; all parts must match. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -21,14 +21,16 @@ const operators: Readonly<Record<string, Meets>> = tableOf({
   DoesNotExist: (value) => value === undefined,
 });
 
-/** A selector against labels: a missing one chooses nothing, an empty one everything. Follows `metav1.LabelSelectorAsSelector`. */
+/**
+ * True when labels match a selector: an absent selector matches nothing, an empty one everything. Follows `metav1.LabelSelectorAsSelector`.
+ */
 export function labelSelectorMatches(selector: LabelSelector | undefined, labels: Labels = {}): boolean {
   if (!selector) return false;
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const value = (key: string): string | undefined =>
     Object.hasOwn(labels, key) ? ownMember(labels, key) : undefined;
   return (
-    Object.entries(matchLabels).every(([key, wanted]) => value(key) === wanted) &&
+    Object.entries(matchLabels).every(([key, expected]) => value(key) === expected) &&
     matchExpressions.every(
       ({ key, operator, values = [] }) => operators[operator]?.(value(key), values) ?? false,
     )

@@ -1,16 +1,16 @@
 import { ownMember } from '../base/own.ts';
 import type { KubeObject, Pod } from './types.ts';
 
-/** Annotation: which source a pod came from (`api`, `file`, `http`). */
+/** Annotation with the source of a pod (`api`, `file`, `http`). */
 export const configSourceAnnotation = 'kubernetes.io/config.source';
-/** Annotation: the hash of a static pod's manifest, also its UID unless the manifest sets one. */
+/** Annotation with the hash of a static pod's manifest, which is also its UID unless the manifest sets one. */
 export const configHashAnnotation = 'kubernetes.io/config.hash';
-/** Annotation: when the agent first saw the pod (RFC 3339, nine fractional digits). */
+/** Annotation with the time at which the agent first saw the pod (RFC 3339, nine fractional digits). */
 export const configSeenAnnotation = 'kubernetes.io/config.seen';
-/** Annotation: on a mirror pod, the config hash of its static pod. */
+/** Annotation of a mirror pod with the config hash of its static pod. */
 export const configMirrorAnnotation = 'kubernetes.io/config.mirror';
 
-/** The three places that pods come from. */
+/** The sources of pods. */
 export type PodSource = 'api' | 'file' | 'http';
 
 export const uidOf = (object: KubeObject): string => object.metadata?.uid ?? '';
@@ -19,26 +19,28 @@ export const namespaceOf = (object: KubeObject): string => object.metadata?.name
 export const annotationOf = (object: KubeObject, key: string): string | undefined =>
   ownMember(object.metadata?.annotations, key);
 
-/** Before a container's name: the annotation that named its AppArmor profile before there was a field. */
+/** Prefix of the deprecated AppArmor annotation; a container name follows. */
 export const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
 
-/** `name_namespace`, the kubelet's full name of a pod. Joined: a template's text, once looked up in a map, is kept as two. */
+/**
+ * Returns `name_namespace`, the kubelet's full name of a pod. Uses join(): V8 keeps two copies of a template's text once it is a map key.
+ */
 export const fullNameOf = (object: KubeObject): string => [nameOf(object), namespaceOf(object)].join('_');
 
-/** `namespace/name`, the key of logs and caches. */
+/** Returns `namespace/name`, the key for logs and caches. */
 export const keyOf = (object: KubeObject): string => `${namespaceOf(object)}/${nameOf(object)}`;
 
-/** R26: a pod is static iff it names a source and that is not the API server. */
+/** True for static pods: their source annotation is set and is not the API server (R26). */
 export function isStaticPod(pod: Pod): boolean {
   const source = annotationOf(pod, configSourceAnnotation);
   return source !== undefined && source !== 'api';
 }
 
-/** R26: a pod is a mirror iff it carries the mirror annotation. */
+/** True for mirror pods: they have the mirror annotation (R26). */
 export const isMirrorPod = (pod: Pod): boolean => annotationOf(pod, configMirrorAnnotation) !== undefined;
 
 /**
- * The object with its kind said. Items of lists and pods from files come without one; of those the agent reports on pods and nodes alone,
+ * Returns the object with its kind set. Items of lists and pods from files have none; of those, the agent refers only to pods and nodes,
  * and only pods have containers.
  */
 export function withKind<T extends KubeObject>(object: T): T {

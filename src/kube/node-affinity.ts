@@ -9,7 +9,7 @@ type Term = NonNullable<
 >['nodeSelectorTerms'][number];
 type Requirement = NonNullable<Term['matchExpressions']>[number];
 
-/** As Go's `ParseInt` reads it, of 64 bits. */
+/** Parses a 64-bit integer like Go's `ParseInt`. */
 function integer(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
   const value = BigInt(text.replace(/^\+/, ''));
@@ -22,7 +22,7 @@ function compare(value: string | undefined, { operator, values }: Requirement): 
   return operator === 'Gt' ? left > right : left < right;
 }
 
-/** Does a value satisfy one requirement? An absent value satisfies only `NotIn` and `DoesNotExist`. */
+/** True when a label value satisfies one requirement; an absent value satisfies only `NotIn` and `DoesNotExist`. */
 function satisfies(value: string | undefined, requirement: Requirement): boolean {
   const { operator, values = [] } = requirement;
   switch (operator) {
@@ -41,7 +41,7 @@ function satisfies(value: string | undefined, requirement: Requirement): boolean
 
 const one = (values: readonly string[]): boolean => values.length === 1;
 
-/** How many values each operator takes, and which. */
+/** Checks the number and kind of values of each operator. */
 const valuesOf: Readonly<Record<string, (values: readonly string[]) => boolean>> = tableOf({
   In: (values) => values.length > 0,
   NotIn: (values) => values.length > 0,
@@ -59,7 +59,7 @@ const isLabelRequirement = ({ key, operator, values = [] }: Requirement): boolea
 const isFieldRequirement = ({ operator, values = [] }: Requirement): boolean =>
   (operator === 'In' || operator === 'NotIn') && one(values);
 
-/** A term holds when all its requirements hold; one without any never does, nor one with a requirement that is no valid one. */
+/** True when all requirements of a term are satisfied; false without any requirement, or with an invalid one. */
 function termMatches({ matchExpressions = [], matchFields = [] }: Term, node: Node): boolean {
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
   if (!matchExpressions.every(isLabelRequirement) || !matchFields.every(isFieldRequirement)) return false;
@@ -72,7 +72,7 @@ function termMatches({ matchExpressions = [], matchFields = [] }: Term, node: No
   );
 }
 
-/** Does the node have what the pod's nodeSelector and required node affinity ask for? Follows `nodeaffinity.GetRequiredNodeAffinity`. */
+/** True when the node satisfies the pod's nodeSelector and required node affinity. Follows `nodeaffinity.GetRequiredNodeAffinity`. */
 export function matchesNodeAffinity(pod: Pod, node: Node): boolean {
   const labels = node.metadata?.labels ?? {};
   const selected = Object.entries(pod.spec?.nodeSelector ?? {}).every(

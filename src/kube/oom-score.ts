@@ -4,14 +4,15 @@ import { amountsOf, podRequests, qosClassOf } from './resources/resources.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 import type { Container, Pod } from './types.ts';
 
-/** The OOM score adjustment of guaranteed and node-critical pods. */
+/** OOM score adjustment of guaranteed and node-critical pods. */
 export const guaranteedOomScoreAdj = -997;
-/** The OOM score adjustment of pods that ask for nothing. */
+/** OOM score adjustment of best-effort pods. */
 export const bestEffortOomScoreAdj = 1000;
 
 /**
- * The OOM score adjustment of a container: the more memory of the node it requests, the later it is killed.
- * A container may use its share of what the pod as a whole requests beyond its containers; a sidecar never dies before the containers it serves.
+ * Returns the OOM score adjustment of a container: the larger its memory request, the later it is killed.
+ * A container counts its share of pod-level requests beyond those of the containers; a sidecar's adjustment is never above that of the
+ * containers it serves.
  *
  * Follows kubelet `qos.GetContainerOOMScoreAdjust`.
  */
@@ -33,7 +34,7 @@ const bytesOf = (memory: Quantity | undefined): number => valueOf(memory ?? zero
 const memoryRequestOf = (container: Container): number =>
   bytesOf(amountsOf(container.resources?.requests)['memory']);
 
-/** Each container's share of what the pod as a whole requests beyond them; below zero when they request more than the pod. */
+/** Returns each container's share of the pod-level request beyond the containers' requests; negative when they exceed it. */
 function podLevelShare(pod: Pod): number {
   if (bytesOf(amountsOf(pod.spec?.resources?.requests)['memory']) === 0) return 0;
   const count = (pod.spec?.containers ?? []).length + (pod.spec?.initContainers ?? []).length;

@@ -1,3 +1,3 @@
-/** Whether a pod never leaves this phase. */
+/** True for the phases that a pod never leaves. */
 export const isTerminalPhase = (phase: string | undefined): phase is 'Succeeded' | 'Failed' =>
   phase === 'Succeeded' || phase === 'Failed';

@@ -5,21 +5,21 @@ import type { Container } from './types.ts';
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 
 /**
- * Whether a mount is read-only with all below it. Follows kubelet `resolveRecursiveReadOnly`.
+ * True when a mount and everything below it is read-only. Follows kubelet `resolveRecursiveReadOnly`.
  *
- * @param supported whether the pod's runtime handler can do it
- * @throws {AgentError} `invalid_argument` when it has to be and cannot
+ * @param supported true when the pod's runtime handler supports it
+ * @throws {AgentError} `invalid_argument` when it is required but not possible
  */
 export function isRecursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
   const mode = mount.recursiveReadOnly ?? 'Disabled';
   if (mode === 'Disabled') return false;
-  const asked = `volume ${goQuote(mount.name)} requested recursive read-only mode, but it is`;
-  if (!mount.readOnly) throw bad(`${asked} not read-only`);
+  const prefix = `volume ${goQuote(mount.name)} requested recursive read-only mode, but it is`;
+  if (!mount.readOnly) throw bad(`${prefix} not read-only`);
   if (mount.mountPropagation !== undefined && mount.mountPropagation !== 'None')
-    throw bad(`${asked} not compatible with propagation ${goQuote(mount.mountPropagation)}`);
+    throw bad(`${prefix} not compatible with propagation ${goQuote(mount.mountPropagation)}`);
   if (mode === 'IfPossible') return supported;
   if (mode !== 'Enabled') throw bad(`unknown recursive read-only mode ${goQuote(mode)}`);
-  if (!supported) throw bad(`${asked} not supported by the runtime`);
+  if (!supported) throw bad(`${prefix} not supported by the runtime`);
   return true;
 }
 

@@ -1,13 +1,16 @@
 import type { Container, Pod, Volume } from './types.ts';
 
-/** Every container of a pod: init, regular and ephemeral ones. */
+/** Returns every container of a pod: init, regular and ephemeral ones. */
 export const allContainersOf = (pod: Pod): readonly Container[] => [
   ...(pod.spec?.initContainers ?? []),
   ...(pod.spec?.containers ?? []),
   ...((pod.spec?.ephemeralContainers ?? []) as readonly Container[]),
 ];
 
-/** The volumes that any container mounts, as a directory or a device: the others are left alone. Follows `util.GetPodVolumeNames` (pkg/volume). */
+/**
+ * Returns the volumes that a container mounts or uses as a device; the others are not set up. Follows `util.GetPodVolumeNames`
+ * (pkg/volume).
+ */
 export function usedVolumes(pod: Pod): readonly Volume[] {
   const volumes = pod.spec?.volumes ?? [];
   if (volumes.length === 0) return volumes;
@@ -18,8 +21,8 @@ export function usedVolumes(pod: Pod): readonly Volume[] {
 }
 
 /**
- * The claim behind a volume: the one that it names, or for a generic ephemeral volume the one that is made for this pod
- * (`ephemeral.VolumeClaimName`). Absent: the volume has none.
+ * Returns the claim of a volume: the one that it names, or for a generic ephemeral volume the one created for this pod
+ * (`ephemeral.VolumeClaimName`). `undefined` for other volumes.
  */
 export const claimNameOf = (
   podName: string,
@@ -30,7 +33,7 @@ type Source = 'configMap' | 'secret';
 
 const none: ReadonlySet<string> = new Set();
 
-/** What a pod names of one kind. Asked at each sync of each pod, most of which name little: so it makes nothing that it does not give. */
+/** Returns the names of one kind that a pod refers to. It is called in each sync of each pod, so it avoids allocations. */
 function namesOf({ spec }: Pod, source: Source): ReadonlySet<string> {
   if (!spec) return none;
   let names: Set<string> | undefined;
@@ -75,8 +78,8 @@ function addSecretOfVolume(volume: Volume, add: Add): void {
   for (const source of secretSources) add(volume[source]?.secretRef?.name);
 }
 
-/** Names of the config maps that a pod refers to, in its own namespace. Follows `podutil.VisitPodConfigmapNames`. */
+/** Returns the names of the config maps that a pod refers to, in its namespace. Follows `podutil.VisitPodConfigmapNames`. */
 export const referencedConfigMaps = (pod: Pod): ReadonlySet<string> => namesOf(pod, 'configMap');
 
-/** Names of the secrets that a pod refers to, in its own namespace. Follows `podutil.VisitPodSecretNames`. */
+/** Returns the names of the secrets that a pod refers to, in its namespace. Follows `podutil.VisitPodSecretNames`. */
 export const referencedSecrets = (pod: Pod): ReadonlySet<string> => namesOf(pod, 'secret');

@@ -1,16 +1,16 @@
 import { goQuote } from '../go/go-quote.ts';
 
-/** `host[:port][/path]`, as images and registries are named; `host` is with its port. */
+/** `host[:port][/path]`, the form of image and registry names; `host` includes the port. */
 export interface RegistryUrl {
   readonly host: string;
-  /** With its leading slash; empty: none. */
+  /** Path with its leading slash; empty: none. */
   readonly path: string;
 }
 
 /**
- * Reads a URL without its scheme, as Go's `url.Parse` reads one with `https://` before it.
+ * Parses a URL without a scheme like Go's `url.Parse` with `https://` before it.
  *
- * @returns the fault in Go's words when it is none
+ * @returns the error message in Go's words when it is invalid
  */
 export function parseSchemelessUrl(text: string): RegistryUrl | string {
   const fault = (why: string): string => `parse ${goQuote(`https://${text}`)}: ${why}`;
@@ -46,8 +46,9 @@ const unescape = (path: string): string =>
     : path;
 
 /**
- * Does a registry match a pattern: as many parts of the host, each as its glob says; the same port; the path begins with the pattern's.
- * Globs stand in hosts alone. Follows `URLsMatchStr` (pkg/credentialprovider).
+ * True when a registry matches a pattern: the same number of host labels, each matching its glob; the same port; the path begins with the
+ * pattern's.
+ * Globs are allowed in hosts only. Follows `URLsMatchStr` (pkg/credentialprovider).
  */
 export function registryMatches(pattern: string, target: string): boolean {
   const [glob, url] = [parseSchemelessUrl(pattern), parseSchemelessUrl(target)];
@@ -62,13 +63,13 @@ export function registryMatches(pattern: string, target: string): boolean {
   );
 }
 
-/** The labels of a host, and its port. Follows Go's `net.SplitHostPort`: what it cannot split is all host. */
+/** Returns the labels of a host, and its port. Follows Go's `net.SplitHostPort`: text that it cannot split is all host. */
 function splitHost(host: string): readonly [parts: readonly string[], port: string] {
   const [, bracketed, plain, port] = /^(?:\[([^[\]]*)\]|([^:[\]]*)):([^:]*)$/.exec(host) ?? [];
   return port === undefined ? [host.split('.'), ''] : [(bracketed ?? plain ?? '').split('.'), port];
 }
 
-/** Shell patterns as Go's `filepath.Match` has them; one that is malformed matches nothing. */
+/** Matches shell patterns like Go's `filepath.Match`; a malformed pattern matches nothing. */
 export function globMatches(pattern: string, text: string): boolean {
   let source = '';
   for (let at = 0; at < pattern.length;) {
@@ -90,7 +91,7 @@ export function globMatches(pattern: string, text: string): boolean {
 const literal = (character: string): string =>
   /\w/.test(character) ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** The inside of a bracket; `undefined`: malformed. */
+/** Converts the content of a bracket expression; `undefined` when it is malformed. */
 function classOf(set: string): string | undefined {
   let source = '';
   for (let at = 0; at < set.length;) {

@@ -1,16 +1,16 @@
 import type { Container, PodSpec } from './types.ts';
 
-/** What a matching restart rule of a container asks for. */
+/** The action of a matching restart rule of a container. */
 export type RestartRuleAction = 'Restart' | 'RestartAllContainers';
 
-/** The reason of a container that was ended because a rule restarts the whole pod; it always starts again. */
+/** Termination reason of a container that was killed because a rule restarts the whole pod; it always restarts. */
 export const restartingAllContainersReason = 'RestartingAllContainers';
 
-/** A sidecar: an init container that runs as long as the pod does. */
+/** True for sidecars: init containers with restart policy `Always`, which run as long as the pod. */
 export const isRestartableInitContainer = (container: Container): boolean =>
   container.restartPolicy === 'Always';
 
-/** The action of the container's first restart rule that fits the exit code; `undefined` when none does. */
+/** Returns the action of the container's first restart rule that matches the exit code; `undefined` when none does. */
 export function matchingRestartRule(container: Container, exitCode: number): RestartRuleAction | undefined {
   for (const { action, exitCodes } of container.restartPolicyRules ?? []) {
     if (!exitCodes) continue;
@@ -23,13 +23,14 @@ export function matchingRestartRule(container: Container, exitCode: number): Res
 
 const policies: ReadonlySet<string> = new Set(['Always', 'OnFailure', 'Never']);
 
-/** False for an action of a newer API server, too. */
+/** True for supported actions; false for those of newer API servers. */
 const isKnown = (action: RestartRuleAction | undefined): boolean =>
   action === 'Restart' || action === 'RestartAllContainers';
 
 /**
- * Does a container that ended with `exitCode` run again? First a rule of the container, then its own policy, then the pod's (R175).
- * Rules count only beside a policy of the container's own. What is not known counts as absent.
+ * True when a container that exited with `exitCode` restarts: decided by a rule of the container, then its own policy, then the pod's
+ * (R175).
+ * Rules apply only when the container has a policy of its own. Unknown values count as absent.
  *
  * Follows kubelet `podutil.ContainerShouldRestart`.
  */
@@ -46,16 +47,16 @@ export function containerShouldRestart(container: Container, spec: PodSpec, exit
   }
 }
 
-/** Does a rule of any container of the pod restart all of them? */
+/** True when a rule of any container of the pod can restart all of them. */
 export const mayRestartAllContainers = (spec: PodSpec): boolean =>
   [...(spec.initContainers ?? []), ...spec.containers].some((container) =>
     container.restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers'),
   );
 
-/** Whether the pod has a sidecar. */
+/** True when the pod has a sidecar. */
 export const hasRestartableInitContainer = (spec: PodSpec | undefined): boolean =>
   (spec?.initContainers ?? []).some(isRestartableInitContainer);
 
-/** Whether an exit with this code asks for all containers of the pod to start anew. */
+/** True when an exit with this code restarts all containers of the pod. */
 export const asksForRestartOfAll = (container: Container, exitCode: number): boolean =>
   matchingRestartRule(container, exitCode) === 'RestartAllContainers';

@@ -1,6 +1,6 @@
 /**
- * What eviction reads of the Summary API (`/stats/summary`), in its JSON form. Absent and null both mean: not measured.
- * Whoever collects statistics may give more.
+ * The part of the Summary API (`/stats/summary`) that eviction reads, in its JSON form. Absent and null both mean: not measured.
+ * Providers of statistics may add more.
  */
 export interface StatsSummary {
   readonly node: NodeStats;
@@ -10,14 +10,14 @@ export interface StatsSummary {
 /** A number that may not have been measured. */
 type Measured = number | null | undefined;
 
-/** Memory, bytes; `time` is RFC 3339. */
+/** Memory usage, bytes; `time` is RFC 3339. */
 export interface MemoryStats {
   readonly time?: string | null;
   readonly availableBytes?: Measured;
   readonly workingSetBytes?: Measured;
 }
 
-/** A file system, or one user's part of it. */
+/** Usage of a file system, or of one user's part of it. */
 export interface FsStats {
   readonly time?: string | null;
   readonly availableBytes?: Measured;
@@ -43,7 +43,7 @@ export interface ContainerStats {
 }
 
 export interface NodeStats {
-  /** The one called `pods` tells of all pods together. */
+  /** System containers; `pods` is the total of all pods. */
   readonly systemContainers?: readonly ContainerStats[] | null;
   readonly memory?: MemoryStats | null;
   readonly fs?: FsStats | null;
@@ -51,10 +51,10 @@ export interface NodeStats {
   readonly rlimit?: RlimitStats | null;
 }
 
-/** Of one volume, by its name in the pod. */
+/** Usage of a volume, by its name in the pod. */
 export interface VolumeStats extends FsStats {
   readonly name: string;
-  /** The claim that it is of. */
+  /** The persistent volume claim of the volume. */
   readonly pvcRef?: { readonly name: string; readonly namespace: string };
 }
 
@@ -67,19 +67,19 @@ export interface PodStats {
   readonly process_stats?: { readonly process_count?: Measured } | null;
 }
 
-/** The statistics of a pod, by the pod's UID; `undefined`: none were taken, nothing of it runs. */
+/** Returns the statistics of a pod by UID; `undefined` when there are none, as nothing of it runs. */
 export type StatsOf = (uid: string) => PodStats | undefined;
 
-/** Looks pods up by UID. Follows kubelet `cachedStatsFunc`. */
+/** Indexes pods by UID. Follows kubelet `cachedStatsFunc`. */
 export function statsByUid({ pods }: StatsSummary): StatsOf {
   const byUid = new Map((pods ?? []).map((stats) => [stats.podRef.uid, stats]));
   return (uid) => byUid.get(uid);
 }
 
-/** How the node's storage is laid out; asked once. */
+/** Layout of the node's storage; determined once. */
 export interface FileSystemLayout {
-  /** Images lie on a file system of their own. */
+  /** True when images have a file system of their own. */
   readonly dedicatedImageFs: boolean;
-  /** Writable layers lie apart from the images, with the node's own files. */
+  /** True when writable layers are not with the images but on the node's file system. */
   readonly splitContainerFs: boolean;
 }

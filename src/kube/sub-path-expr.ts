@@ -2,11 +2,11 @@ import { AgentError } from '../base/errors.ts';
 import { expand } from './expansion.ts';
 
 /**
- * A `subPathExpr` with its variables filled in; each must have a value.
+ * Expands the variables of a `subPathExpr`; each must have a value.
  *
  * Follows kubelet `ExpandContainerVolumeMounts`.
  *
- * @throws {AgentError} `invalid_argument` naming every variable without a value, sorted.
+ * @throws {AgentError} `invalid_argument` with every variable that has no value, sorted
  */
 export function expandSubPath(expression: string, lookup: (name: string) => string | undefined): string {
   const missing = new Set<string>();

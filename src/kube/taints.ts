@@ -1,6 +1,6 @@
 import type { Node, Toleration } from './types.ts';
 
-/** A mark on a node that pods must tolerate. */
+/** A taint of a node. */
 export type Taint = NonNullable<NonNullable<Node['spec']>['taints']>[number];
 
 const sameValue = ({ operator, value }: Toleration, taint: Taint): boolean =>
@@ -8,13 +8,15 @@ const sameValue = ({ operator, value }: Toleration, taint: Taint): boolean =>
   ((operator === undefined || operator === '' || operator === 'Equal') &&
     (value ?? '') === (taint.value ?? ''));
 
-/** Does a toleration cover a taint? An absent key covers all keys, an absent effect all effects. Follows `Toleration.ToleratesTaint`. */
+/**
+ * True when a toleration covers a taint. An absent key covers all keys, an absent effect all effects. Follows `Toleration.ToleratesTaint`.
+ */
 export const tolerates = (toleration: Toleration, taint: Taint): boolean =>
   (!toleration.effect || toleration.effect === taint.effect) &&
   (!toleration.key || toleration.key === taint.key) &&
   sameValue(toleration, taint);
 
-/** The first taint of the given effects that no toleration covers. */
+/** Returns the first taint with one of the effects that no toleration covers. */
 export const untoleratedTaint = (
   taints: readonly Taint[],
   tolerations: readonly Toleration[],

@@ -28,8 +28,8 @@ import type {
 } from '@kubernetes/client-node';
 
 /**
- * A Kubernetes object as it stands on the wire: plain JSON, read-only, times as RFC 3339 text, fields under their API names
- * (client-node's `_continue` is `continue`). Unknown fields survive because nothing ever rebuilds an object from its type.
+ * A Kubernetes object in its JSON form: read-only, times as RFC 3339 text, fields under their API names
+ * (client-node's `_continue` is `continue`). Unknown fields survive, as objects are never rebuilt from their type.
  */
 export type Plain<T> = T extends Date
   ? string
@@ -69,14 +69,14 @@ export type Status = Plain<V1Status>;
 /** The phases of a pod; `Succeeded` and `Failed` are terminal. */
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 
-/** Any API object: what all kinds share. */
+/** Members shared by all API objects. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata?: ObjectMeta;
 }
 
-/** A list as the API server sends it. */
+/** A list response of the API server. */
 export interface KubeList<T extends KubeObject> {
   readonly apiVersion?: string;
   readonly kind?: string;

@@ -197,7 +197,7 @@ function podUse(
 ): Pick<PodStats, 'memory' | 'process_stats'> {
   const { workingSetBytes } = sumOf(usage);
   if (!measured?.memory && workingSetBytes !== undefined) return { memory: { time, workingSetBytes } };
-  const { cpu, memory, swap, io, process_stats } = members ?? {};
+  const { cpu, memory, swap, io, process_stats } = measured ?? {};
   const members = { cpu, memory, swap, io, process_stats };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -1,24 +1,24 @@
 import { type BufferedReader, eof, lineTooLong, type Reading, unexpectedEof } from './buffered-reader.ts';
 import { readMimeHeader } from './mime-header.ts';
 
-/** What one read of a body gave; with a fault, nothing follows. */
+/** Result of one read from a body; after a fault nothing follows. */
 export interface Piece {
   readonly bytes: Buffer;
   /** {@link eof} at the end of the body. */
   readonly fault?: Error | undefined;
 }
 
-/** A body: each call reads up to so many bytes. */
+/** A body: each call reads at most `most` bytes. */
 export type Body = (most: number) => Reading<Piece>;
 
 const none = Buffer.alloc(0);
 
-/** A body without a byte. */
+/** An empty body. */
 export const emptyBody: Body = function* () {
   return { bytes: none, fault: eof };
 };
 
-/** A body that goes on until the connection ends. */
+/** Returns a body that ends with the connection. */
 export const openBody = (reader: BufferedReader): Body =>
   function* (most) {
     try {
@@ -28,7 +28,7 @@ export const openBody = (reader: BufferedReader): Body =>
     }
   };
 
-/** A body of so many bytes. */
+/** Returns a body of a fixed length. */
 export function limitedBody(reader: BufferedReader, length: number): Body {
   let left = length;
   const read = openBody(reader);
@@ -41,12 +41,12 @@ export function limitedBody(reader: BufferedReader, length: number): Body {
   };
 }
 
-/** Of a chunked body so many bytes may be spent on other things than its data, beyond what each chunk needs. */
+/** Maximum overhead of a chunked body, bytes, beyond what each chunk needs. */
 const maxExcessBytes = 16 * 1024;
 const freeBytesOfChunk = 16;
 const longestChunkLine = 4096;
 
-/** A body in chunks, with a trailer, which is read and left out. Follows Go `internal.chunkedReader`. */
+/** Returns a chunked body; its trailer is read and dropped. Follows Go `internal.chunkedReader`. */
 export function chunkedBody(reader: BufferedReader): Body {
   const chunks = new ChunkedReader(reader);
   let end: Error | undefined;
@@ -60,10 +60,10 @@ export function chunkedBody(reader: BufferedReader): Body {
 
 class ChunkedReader {
   readonly #reader: BufferedReader;
-  /** Of the chunk that is read, bytes. */
+  /** Remaining bytes of the current chunk. */
   #left = 0;
   #fault: Error | undefined;
-  /** A chunk was read, but not its line end. */
+  /** True when a chunk was read, but not its line end. */
   #atEnd = false;
   #excess = 0;
 
@@ -71,7 +71,7 @@ class ChunkedReader {
     this.#reader = reader;
   }
 
-  /** Goes on to further chunks only as far as they have arrived. */
+  /** Continues with further chunks only when they have already arrived. */
   *read(most: number): Reading<Piece> {
     const parts: Buffer[] = [];
     let room = most;
@@ -128,13 +128,13 @@ class ChunkedReader {
   }
 }
 
-/** What is left of the excess when a chunk comes with so many bytes of data, in 64 bits: absurd lengths go round. */
+/** Returns the remaining overhead after a chunk of `length` bytes, in 64-bit arithmetic, where huge lengths wrap around. */
 function excessAfter(excess: number, length: number): number {
   const free = BigInt(freeBytesOfChunk) + 2n * BigInt(length);
   return Math.max(0, Number(BigInt.asIntN(64, BigInt(excess) - free)));
 }
 
-/** The line before a chunk, without its end. */
+/** Reads the line before a chunk, without its end. */
 function* chunkLine(reader: BufferedReader): Reading<string> {
   let line: string;
   try {
@@ -157,7 +157,7 @@ function chunkLength(digits: string): number {
   return parseInt(digits, 16);
 }
 
-/** The trailer behind the last chunk: {@link eof} when it is sound. */
+/** Reads the trailer after the last chunk; returns {@link eof} when it is valid. */
 function* trailerFault(reader: BufferedReader): Reading<Error> {
   const { bytes, fault } = yield* reader.peek(2);
   if (bytes.toString('latin1') === '\r\n') {
@@ -177,7 +177,7 @@ function* trailerFault(reader: BufferedReader): Reading<Error> {
 
 const trailerEnded = new Error('http: unexpected EOF reading trailer');
 
-/** Whether the end of a trailer is within reach of the buffer. */
+/** True when the end of the trailer fits in the buffer. */
 function* seesEnd(reader: BufferedReader): Reading<boolean> {
   for (let size = 4; ; size++) {
     const { bytes, fault } = yield* reader.peek(size);
@@ -186,13 +186,13 @@ function* seesEnd(reader: BufferedReader): Reading<boolean> {
   }
 }
 
-/** The pieces in which Go's `io.ReadAll` reads, bytes: what lies beyond the last one that is needed is never looked at. */
+/** Read sizes of Go's `io.ReadAll`, bytes: data beyond the last read that is needed is never inspected. */
 const pieceSizes = [512, 256, 384, 576, 896, 1408, 2048, 3072, 4864];
 
 /**
- * A body, or as much of it as was asked for. Follows `io.ReadAll` of an `io.LimitedReader`.
+ * Reads a body, at most `most` bytes. Follows `io.ReadAll` of an `io.LimitedReader`.
  *
- * @throws {Error} in Go's words, when the body breaks off before
+ * @throws {Error} in Go's words, when the body ends early
  */
 export function* readAtMost(body: Body, most: number): Reading<Buffer> {
   const pieces: Buffer[] = [];

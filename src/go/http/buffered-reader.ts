@@ -1,49 +1,51 @@
-/** What a reader throws at the end of what the peer sent. */
+/** Thrown at the end of the peer's data. */
 export const eof: Error = new Error('EOF');
-/** What a reader throws when the peer stopped in the middle. */
+/** Thrown when the peer's data ends within a message. */
 export const unexpectedEof: Error = new Error('unexpected EOF');
 
-/** How Go's transport buffers what it reads, bytes: the longest line of a chunk and the longest trailer follow from it. */
+/** Buffer size of Go's transport, bytes; it limits the line of a chunk and the trailer. */
 const bufferBytes = 4096;
 const unlimited = Infinity;
 
 /**
- * A step of a parser: a generator that yields whenever it needs more bytes than have arrived, and throws what ended the connection. So one
- * parser serves any transport and any cut of the bytes, without a promise for each line.
+ * A parser step: a generator that yields when it needs more bytes than have arrived, and throws the error that ended the connection. Thus
+ * one
+ * parser serves any transport and fragmentation, without a promise per line.
  */
 export type Reading<T> = Generator<undefined, T, undefined>;
 
-/** The bytes of one `peek`, and why there are fewer than wanted. */
+/** Bytes of a `peek`, and the fault when there are fewer than requested. */
 export interface Peeked {
   readonly bytes: Buffer;
   readonly fault?: Error;
 }
 
 /**
- * What a peer sends, read as Go's `bufio.Reader` does, to the byte: also what it makes of errors, since the text of a probe's failure depends
- * on them. A reset is reported once and is the end of the stream from then on.
+ * BufferedReader reads a peer's data exactly like Go's `bufio.Reader`, including its handling of errors, on which the message of a failed
+ * probe
+ * depends. A reset is reported once; afterwards the stream is at its end.
  */
 export class BufferedReader {
   readonly #buffer = Buffer.allocUnsafe(bufferBytes);
   #read = 0;
   #write = 0;
-  /** Arrived, and not yet in the buffer. */
+  /** Received data that is not yet in the buffer. */
   readonly #arrived: Buffer[] = [];
-  /** Why nothing more arrives. */
+  /** Why no more data arrives. */
   #end: Error | undefined;
-  /** Stays after it was reported: TLS remembers its faults, TCP does not. */
+  /** True when the fault is reported by every read: TLS errors persist, TCP errors do not. */
   #endStays = false;
-  /** Met while filling the buffer, to be reported by what reads next. */
+  /** Fault met while filling the buffer; the next read reports it. */
   #fault: Error | undefined;
-  /** How many more bytes may be read from the connection. */
+  /** Remaining number of bytes that may be read from the connection. */
   limit: number = unlimited;
 
-  /** More bytes from the peer. */
+  /** Adds bytes from the peer. */
   push(bytes: Buffer): void {
     if (bytes.length > 0) this.#arrived.push(bytes);
   }
 
-  /** Nothing more comes; the first reason counts. @param stays whether reading on meets the same fault again, rather than the end */
+  /** Ends the stream; the first reason counts. @param stays true when every read reports the fault, instead of the end */
   end(fault: Error, stays = false): void {
     this.#end ??= fault;
     this.#endStays = stays;
@@ -53,7 +55,7 @@ export class BufferedReader {
     return this.#write - this.#read;
   }
 
-  /** The next `count` bytes, which stay unread; fewer with the fault that is in the way. */
+  /** Returns the next `count` bytes without consuming them; fewer with the fault that prevents it. */
   *peek(count: number): Reading<Peeked> {
     while (this.buffered < count && this.buffered < bufferBytes && !this.#fault) yield* this.#fill();
     const bytes = this.#buffer.subarray(this.#read, Math.min(this.#write, this.#read + count));
@@ -64,7 +66,7 @@ export class BufferedReader {
     this.#read += count;
   }
 
-  /** Up to `most` bytes, at least one. */
+  /** Reads at most `most` bytes, at least one. */
   *read(most: number): Reading<Buffer> {
     if (!(yield* this.#hasBytes())) throw this.#takeFault() ?? eof;
     const bytes = Buffer.from(this.#buffer.subarray(this.#read, Math.min(this.#write, this.#read + most)));
@@ -72,7 +74,7 @@ export class BufferedReader {
     return bytes;
   }
 
-  /** A line with its end, one character a byte. @throws {Error} {@link lineTooLong} when it does not fit the buffer */
+  /** Reads a line with its end, one byte per character. @throws {Error} {@link lineTooLong} when it does not fit the buffer */
   *readSlice(): Reading<string> {
     const { line, fault } = yield* this.#slice();
     if (fault === bufferFull) throw lineTooLong;
@@ -81,9 +83,9 @@ export class BufferedReader {
   }
 
   /**
-   * A line of any length without its end, one character a byte; what the connection broke off counts as a line.
+   * Reads a line of any length without its end, one byte per character; text before the end of the connection counts as a line.
    *
-   * @param most bytes; a longer line is a fault
+   * @param most maximum length, bytes; a longer line is an error
    */
   *readLine(most: number = unlimited): Reading<string> {
     let line = '';
@@ -91,7 +93,7 @@ export class BufferedReader {
       const part = yield* this.#slice();
       if (part.line === '' && part.fault) throw part.fault;
       const isPart = part.fault === bufferFull;
-      // an end of two bytes may lie across the buffer's
+      // A CR LF may be split across two reads.
       if (isPart && part.line.endsWith('\r')) this.#read--;
       line += part.line.replace(isPart ? /\r$/ : /\r?\n$/, '');
       if (line.length > most) throw new Error('message too large');
@@ -99,7 +101,7 @@ export class BufferedReader {
     }
   }
 
-  /** Skips blanks and tabs. @returns how many there were */
+  /** Skips blanks and tabs. @returns their number */
   *skipBlanks(): Reading<number> {
     for (let count = 0; ; count++) {
       if (!(yield* this.#hasBytes())) {
@@ -112,12 +114,12 @@ export class BufferedReader {
     }
   }
 
-  /** Whether a whole line is in the buffer. */
+  /** True when the buffer contains a complete line. */
   hasLine(): boolean {
     return this.#buffer.subarray(this.#read, this.#write).includes(0x0a);
   }
 
-  /** Whether there are bytes, after one more read if there were none. */
+  /** True when there are bytes, after one more read if necessary. */
   *#hasBytes(): Reading<boolean> {
     if (this.#read === this.#write && !this.#fault) yield* this.#fill();
     return this.buffered > 0;
@@ -146,7 +148,7 @@ export class BufferedReader {
     return fault;
   }
 
-  /** One read from the connection. */
+  /** Reads once from the connection. */
   *#fill(): Reading<void> {
     if (this.#read > 0) {
       this.#buffer.copyWithin(0, this.#read, this.#write);
@@ -177,5 +179,5 @@ export class BufferedReader {
 }
 
 const bufferFull = new Error('bufio: buffer full');
-/** A line of a chunked body that does not fit the buffer. */
+/** Thrown for a line of a chunked body that does not fit the buffer. */
 export const lineTooLong: Error = new Error('header line too long');

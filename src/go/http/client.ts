@@ -6,33 +6,33 @@ import { dialFor } from './connection.ts';
 import { exchange, type HttpAnswer, RetryableError } from './exchange.ts';
 import { asciiHost, headOf, type HttpGetRequest, needsHttp1, requestBytes, requestFault } from './request.ts';
 
-/** How requests are made. */
+/** Settings of requests. */
 export interface HttpClient {
   readonly clock: Clock;
-  /** Whether servers with TLS may be asked over HTTP/2. */
+  /** Allow HTTP/2 with servers that use TLS. */
   readonly http2: boolean;
-  /** Fields that each request has behind its own. */
+  /** Header fields added to each request. */
   readonly extra: readonly (readonly [name: string, value: string])[];
-  /** How long a connection may take; absent: as long as the whole request, ms. */
+  /** Time limit of a connection attempt, ms; absent: that of the request. */
   readonly dialTimeoutMs?: number;
 }
 
-/** Go's own limit. */
+/** Maximum number of redirects, as in Go. */
 export const maxRedirects = 10;
-/** Statuses whose `Location` is where to ask instead. */
+/** Status codes of redirects to `Location`. */
 export const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Of the body of a redirect so much is read before the next request, bytes. */
+/** Maximum number of bytes read from the body of a redirect before the next request. */
 const maxRedirectBody = 2 * 1024;
 
-/** The reason of a signal that ends a request whose time is over. */
+/** Abort reason of a request that exceeded its time limit. */
 export class TimeoutReached extends Error {}
 
 /**
- * Asks a server as the kubelet does for probes and hooks: certificates are not checked, and redirects are followed as long as they stay on
- * the host. Follows Go `http.Client.Do`.
+ * Makes a request like the kubelet's probes and hooks: certificates are not verified, and redirects are followed as long as they stay on
+ * the same host. Follows Go `http.Client.Do`.
  *
- * @param signal ends the request whatever the server does; {@link TimeoutReached} as its reason is told as a timeout
+ * @param signal aborts the request; with {@link TimeoutReached} as reason, the error is a timeout
  * @throws {Error} in the words of Go's HTTP client: `Get "URL": …`
  */
 export async function httpGet(
@@ -41,7 +41,7 @@ export async function httpGet(
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   let request = first;
-  for (let asked = 1; ; asked++) {
+  for (let requests = 1; ; requests++) {
     const answer = await roundTrip(request, client, signal).catch((reason: unknown) => {
       throw failed(request.url.withoutPassword, awaitingHeaders(reason), reason);
     });
@@ -49,7 +49,7 @@ export async function httpGet(
     if (!next) return withTimeout(answer);
     if (answer.contentLength <= maxRedirectBody) await answer.read(maxRedirectBody).catch(() => undefined);
     answer.close();
-    if (asked >= maxRedirects) throw failed(answer.location, `stopped after ${maxRedirects} redirects`);
+    if (requests >= maxRedirects) throw failed(answer.location, `stopped after ${maxRedirects} redirects`);
     request = next;
   }
 }
@@ -65,7 +65,7 @@ function awaitingHeaders(reason: unknown): string {
     : (reason as Error).message;
 }
 
-/** Reading a body that does not come in time fails in Go's words. */
+/** Words the error of a body that times out like Go. */
 const withTimeout = (answer: HttpAnswer): HttpAnswer => ({
   ...answer,
   read: async (most) => {
@@ -83,7 +83,7 @@ const withTimeout = (answer: HttpAnswer): HttpAnswer => ({
 
 const defaultPorts: Readonly<Record<string, number>> = tableOf({ http: 80, https: 443 });
 
-/** How often a request goes out again that a server of HTTP/2 did not look at: at once, then after 1 s, 2 s, 4 s… */
+/** Maximum number of retries of a request that an HTTP/2 server did not process: at once, then after 1 s, 2 s, 4 s… */
 const maxRetries = 7;
 
 async function roundTrip(
@@ -102,7 +102,7 @@ async function roundTrip(
     }
 }
 
-/** One connection, one request. */
+/** Makes one request on its own connection. */
 async function attempt(
   request: HttpGetRequest,
   client: HttpClient,
@@ -118,7 +118,7 @@ async function attempt(
   const connection = await dialFor(url.scheme, at, { ...client, protocols, signal });
   try {
     if (connection.protocol === 'h2') {
-      const { exchangeHttp2 } = await import('./http2.ts'); // loaded where it is spoken only: it takes 3 MiB
+      const { exchangeHttp2 } = await import('./http2.ts'); // loaded on demand: it takes 3 MiB
       return await exchangeHttp2(connection, request, signal);
     }
     return await exchange(connection, requestBytes(headOf(request, client.extra)), signal);
@@ -128,7 +128,7 @@ async function attempt(
   }
 }
 
-/** The request that an answer asks for; `undefined`: the answer stands, as there is no way on, or it leads to another host. */
+/** Returns the request for a redirect; `undefined` when the response is final: it is no valid redirect, or leads to another host. */
 function redirectOf(
   first: HttpGetRequest,
   { url, hostHeader }: HttpGetRequest,

@@ -7,35 +7,35 @@ import { dialError } from '../dial-error.ts';
 import { eof, unexpectedEof } from './buffered-reader.ts';
 import { tlsFault } from './tls-fault.ts';
 
-/** How a connection is made. */
+/** Settings of a connection. */
 export interface Dialing {
   readonly clock: Clock;
-  /** How long one may take; absent: as long as the whole request. */
+  /** Time limit of the connection attempt, ms; absent: that of the request. */
   readonly dialTimeoutMs?: number;
-  /** Offered by ALPN; the first is what is wanted most. */
+  /** Protocols to offer by ALPN, preferred first. */
   readonly protocols: readonly string[];
-  /** Gives the request up. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal;
 }
 
-/** A connection that is ready for a request. */
+/** An established connection. */
 export interface Connection {
   readonly stream: Duplex;
-  /** What ALPN chose; empty without. */
+  /** Protocol chosen by ALPN; empty without. */
   readonly protocol: string;
-  /** In Go's words, why the stream ended; an error of the stream, or absent: it came to its end. */
+  /** Returns why the stream ended, in Go's words. @param reason the stream's error; absent: it ended regularly */
   faultOf(reason?: Error): Error;
-  /** Whether a fault stays, so that who reads on meets it again. */
+  /** True when every further read reports the fault. */
   readonly faultStays: boolean;
   close(): void;
 }
 
-/** How long a TLS handshake may take, ms: Go's own limit. */
+/** Time limit of a TLS handshake, ms, as in Go. */
 const handshakeTimeoutMs = 10_000;
-/** After which silence the system asks whether the peer is still there, ms: Go's own span. */
+/** Idle time before TCP keep-alive probes, ms, as in Go. */
 const keepAliveMs = 15_000;
 
-/** @throws {Error} in Go's words, or the signal's reason */
+/** Connects to a host. @throws {Error} in Go's words, or the signal's reason */
 export async function dialFor(scheme: string, at: HostPort, dialing: Dialing): Promise<Connection> {
   const socket = await dialTcp(at, dialing);
   const own = joinHostPort(socket.localAddress ?? '', socket.localPort ?? 0);
@@ -75,9 +75,9 @@ function dialTcp(at: HostPort, { clock, dialTimeoutMs, signal }: Dialing): Promi
 }
 
 /**
- * A promise that the signal ends whatever else happens.
+ * Creates a promise that rejects when the signal aborts.
  *
- * @param start begins, and returns what is called once at the end, with whether it came to a good one
+ * @param start begins the operation and returns a clean-up function, which is called once with true after success
  */
 export function settled<T>(
   signal: AbortSignal,
@@ -115,14 +115,14 @@ export function settled<T>(
   });
 }
 
-/** What Go says of a connection that broke. */
+/** Returns Go's message for a broken connection. */
 function socketFault(reason: Error | undefined, ends: string): Error {
   const { code, syscall } = (reason ?? {}) as NodeJS.ErrnoException;
   if (code === 'ECONNRESET' && syscall === 'read')
     return new Error(`read tcp ${ends}: read: connection reset by peer`, { cause: reason });
   if (code === 'ETIMEDOUT')
     return new Error(`read tcp ${ends}: read: connection timed out`, { cause: reason });
-  // what could not be written any more does not count: what the server said before does
+  // A write error is ignored: data that the server sent before counts.
   return eof;
 }
 
@@ -130,7 +130,7 @@ interface Securing extends Dialing {
   readonly wordsOf: (reason: Error | undefined) => Error;
 }
 
-/** What Go offers, in its order: an old server must not be accepted here that the kubelet refuses. */
+/** Go's cipher suites in its order; servers that the kubelet rejects must be rejected here too. */
 const ciphers = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -145,12 +145,12 @@ const ciphers = [
   'ECDHE-RSA-AES128-SHA',
   'ECDHE-ECDSA-AES256-SHA',
   'ECDHE-RSA-AES256-SHA',
-  '@SECLEVEL=0', // short keys are the business of who checks certificates
+  '@SECLEVEL=0', // accepts short keys, as certificates are not verified
 ].join(':');
 
 let context: SecureContext | undefined;
 
-/** One for all requests: to make one takes longer than a handshake. */
+/** Returns the context shared by all requests; creating one takes longer than a handshake. */
 const secureContext = (): SecureContext =>
   (context ??= createSecureContext({ ciphers, minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' }));
 
@@ -163,7 +163,7 @@ function secured(socket: Socket, host: string, securing: Securing): Promise<Conn
       secureContext: secureContext(),
       rejectUnauthorized: false,
       ...(protocols.length > 0 && { ALPNProtocols: [...protocols] }),
-      // an address is no server name
+      // IP addresses are not allowed as server name.
       ...(isIP(host) === 0 && { servername: host.replace(/\.+$/, '') }),
     });
     const stop = clock.timer(handshakeTimeoutMs, () => {
@@ -198,18 +198,19 @@ const isOfTls = ({ code = '', message }: NodeJS.ErrnoException): boolean =>
   code.startsWith('ERR_SSL_') && !/unexpected eof/i.test(message);
 
 const headerBytes = 5;
-/** As much of what came first as is looked at when TLS fails. */
+/** Number of first bytes that are inspected when TLS fails. */
 const keptBytes = 16;
 
 /**
- * What lies between TLS and its socket: it remembers how the server began, and whether it stopped within a record, which OpenSSL does not
- * tell.
+ * Tap sits between TLS and its socket: it records the server's first bytes, and whether the server stopped within a record, which OpenSSL
+ * does not
+ * report.
  */
 class Tap extends Duplex {
   readonly #socket: Socket;
   #first: Buffer = Buffer.alloc(0);
   #header: number[] = [];
-  /** Of the record that comes in, bytes. */
+  /** Remaining bytes of the current record. */
   #left = 0;
   #fault: Error | undefined;
 
@@ -228,7 +229,7 @@ class Tap extends Duplex {
     socket.once('close', () => this.destroy());
   }
 
-  /** In Go's words, why the connection failed. */
+  /** Returns why the connection failed, in Go's words. */
   faultOf(reason: Error | undefined, wordsOf: (reason: Error | undefined) => Error): Error {
     if (reason && !this.#fault && isOfTls(reason))
       return new Error(tlsFault(reason, this.#first), { cause: reason });

@@ -3,23 +3,23 @@ import { BufferedReader, type Reading } from './buffered-reader.ts';
 import { type Connection, settled } from './connection.ts';
 import { readAnswer } from './response.ts';
 
-/** An answer whose body is still to be read, on a connection that is its own. */
+/** A response with an unread body on its own connection. */
 export interface HttpAnswer {
   readonly statusCode: number;
-  /** Bytes, one a character; empty: there is none. */
+  /** Location header as bytes, one per character; empty: none. */
   readonly location: string;
-  /** Bytes; -1 when the answer does not say. */
+  /** Content length in bytes; -1 when unknown. */
   readonly contentLength: number;
-  /** The body, or as much of it as was asked for. @throws {Error} in Go's words, or the signal's reason */
+  /** Reads the body, at most `most` bytes. @throws {Error} in Go's words, or the signal's reason */
   read(most: number): Promise<Buffer>;
-  /** Ends the connection. */
+  /** Closes the connection. */
   close(): void;
 }
 
-/** A request that the server did not look at: it may be sent again over a new connection. */
+/** Error of a request that the server did not process; it may be retried on a new connection. */
 export class RetryableError extends Error {}
 
-/** Sends a request of HTTP/1.1 and waits for the head of its answer. @throws {Error} in Go's words, or the signal's reason */
+/** Sends an HTTP/1.1 request and waits for the response header. @throws {Error} in Go's words, or the signal's reason */
 export async function exchange(
   connection: Connection,
   request: Buffer,
@@ -39,11 +39,11 @@ export async function exchange(
   };
 }
 
-/** Feeds a parser with what comes over a connection. */
+/** Feeds a parser with data from a connection. */
 class Incoming {
   readonly #reader = new BufferedReader();
   readonly #signal: AbortSignal;
-  /** Goes on with the parser that waits for bytes. */
+  /** Resumes the parser that waits for bytes. */
   #goOn: (() => void) | undefined;
 
   constructor(connection: Connection, signal: AbortSignal) {
@@ -57,7 +57,7 @@ class Incoming {
       this.#reader.push(bytes);
       this.#goOn?.();
     });
-    // whichever comes first: not each end of a connection is announced by each event
+    // The end of a connection is not announced by every event, so the first one counts.
     stream.on('error', end);
     stream.once('end', end);
     stream.once('close', end);

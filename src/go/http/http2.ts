@@ -12,7 +12,7 @@ import { type Connection, settled } from './connection.ts';
 import { type HttpAnswer, RetryableError } from './exchange.ts';
 import { headOf, type HttpGetRequest, type RequestHead } from './request.ts';
 
-/** Fields that HTTP/2 has no place for, or that are sent in another way. */
+/** Header fields that HTTP/2 does not allow, or that are sent in another way. */
 const excluded: ReadonlySet<string> = new Set([
   'connection',
   'proxy-connection',
@@ -22,7 +22,7 @@ const excluded: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Sends a request of HTTP/2 over a connection of its own and waits for the head of its answer.
+ * Sends an HTTP/2 request on its own connection and waits for the response header.
  *
  * @throws {Error} in Go's words, or the signal's reason
  */
@@ -69,7 +69,7 @@ export function exchangeHttp2(
   });
 }
 
-/** What Go refuses to leave out in silence. */
+/** Rejects connection-specific fields that Go does not drop silently. */
 function checkConnectionFields({ headers }: HttpGetRequest): void {
   const allowed: Readonly<Record<string, RegExp>> = {
     Upgrade: /^(?:|chunked)$/,
@@ -119,12 +119,12 @@ interface GoAway {
   readonly debug: string;
 }
 
-/** What happened on a connection, from which Go's words for its end follow. */
+/** Events on a connection, which determine Go's message of its end. */
 class Course {
   readonly #connection: Connection;
   #goAway: GoAway | undefined;
   #sessionFault: Error | undefined;
-  /** Whether the connection has ended. */
+  /** True when the connection has ended. */
   isOver = false;
 
   constructor(session: ClientHttp2Session, connection: Connection) {
@@ -178,7 +178,7 @@ interface BodyOf {
   readonly stream: ClientHttp2Stream;
   readonly course: Course;
   readonly signal: AbortSignal;
-  /** As the answer's head has it; -1: it has none. */
+  /** Content length of the header; -1: none. */
   readonly length: number;
   readonly most: number;
 }
@@ -208,7 +208,7 @@ function readBody({ stream, course, signal, length, most }: BodyOf): Promise<Buf
       count += bytes.length;
       if (count >= most) finish();
     });
-    // a connection that breaks off is announced as an end, too
+    // An interrupted connection emits `end`, too.
     stream.once('end', () => {
       if (!course.isOver && stream.rstCode === constants.NGHTTP2_NO_ERROR) finish();
     });

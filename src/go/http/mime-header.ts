@@ -1,32 +1,35 @@
 import { goQuoteBytes } from '../go-quote.ts';
 import type { BufferedReader, Reading } from './buffered-reader.ts';
 
-/** Header fields by canonical name; one character of name and value is a byte. */
+/** Header fields by canonical name; each character of name and value is a byte. */
 export type MimeHeader = Map<string, string[]>;
 
-/** Of a first line that begins with a blank no more is shown, bytes. */
+/** Maximum number of bytes shown of a first line that begins with a blank. */
 const longestInitialLine = 80;
 
 const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-/** What a server may send before the colon: a name with blanks is none, yet it is let through. */
+/** Accepted text before the colon: a name with blanks is invalid, but tolerated. */
 const nameOrBlanks = /^[A-Za-z0-9!#$%&'*+.^_`|~ -]+$/;
 const badValueByte = /[\0-\x08\x0a-\x1f\x7f]/;
 
-/** `x-request-id` → `X-Request-Id`; a name that is no token stays as it is. Follows Go `textproto.CanonicalMIMEHeaderKey`. */
+/**
+ * Canonicalizes a header name: `x-request-id` → `X-Request-Id`; invalid names stay unchanged. Follows Go
+ * `textproto.CanonicalMIMEHeaderKey`.
+ */
 export const canonicalHeader = (name: string): string =>
   token.test(name) ? name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase()) : name;
 
-/** Whether a text is a field's name, as RFC 9110 has it. */
+/** True for a valid field name of RFC 9110. */
 export const isToken = (name: string): boolean => token.test(name);
 
 /**
- * The fields up to an empty line, those that go on in the next line too. Follows Go `textproto.Reader.ReadMIMEHeader`.
+ * Reads header fields up to an empty line, including continuation lines. Follows Go `textproto.Reader.ReadMIMEHeader`.
  *
  * @throws {Error} in Go's words
  */
 export function* readMimeHeader(reader: BufferedReader): Reading<MimeHeader> {
   const header: MimeHeader = new Map();
-  yield* reader.peek(1); // Go looks ahead once more, which uses up a fault
+  yield* reader.peek(1); // Go peeks once more, which consumes a fault
   const { bytes } = yield* reader.peek(1);
   if (bytes[0] === 0x20 || bytes[0] === 0x09) {
     const line = yield* reader.readLine(longestInitialLine);
@@ -39,7 +42,7 @@ export function* readMimeHeader(reader: BufferedReader): Reading<MimeHeader> {
   }
 }
 
-/** A field with the lines that continue it, which are joined by one blank. */
+/** Reads a field; its continuation lines are joined with one blank. */
 function* readField(reader: BufferedReader): Reading<string> {
   const first = yield* reader.readLine();
   if (first === '') return '';
@@ -69,9 +72,12 @@ function add(header: MimeHeader, line: string): void {
   else header.set(name, [value]);
 }
 
-/** Without blanks and tabs around it. */
+/** Trims blanks and tabs. */
 export const trimmed = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '');
 
-/** Whether one of a field's values, which are lists, holds a token, whatever its case. Follows Go `httpguts.HeaderValuesContainsToken`. */
-export const hasToken = (values: readonly string[] | undefined, wanted: string): boolean =>
-  values?.some((value) => value.split(',').some((item) => trimmed(item).toLowerCase() === wanted)) ?? false;
+/**
+ * True when a comma-separated list in one of a field's values contains a token, in any case. Follows Go
+ * `httpguts.HeaderValuesContainsToken`.
+ */
+export const hasToken = (values: readonly string[] | undefined, lowerCaseToken: string): boolean =>
+  values?.some((value) => value.split(',').some((item) => trimmed(item).toLowerCase() === lowerCaseToken)) ?? false;

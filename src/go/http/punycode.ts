@@ -1,17 +1,17 @@
-/** Whether a text holds nothing beyond ASCII. */
+/** True for ASCII text. */
 export const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 
-/** A name whose labels are in ASCII, and else unchanged: neither mapped to lower case nor checked, as Go sends it in a Host header. */
+/** Converts non-ASCII labels of a host name to Punycode without mapping or checks, as Go sends it in the Host header. */
 export const punycodeHost = (name: string): string =>
   name
     .split('.')
     .map((label) => (isAscii(label) ? label : `xn--${punycode(label)}`))
     .join('.');
 
-// the parameters of RFC 3492
+// Parameters of RFC 3492.
 const [base, tMin, tMax, skew, damp, initialBias, initialCode] = [36, 1, 26, 38, 700, 72, 128];
 
-/** Follows RFC 3492, section 6.3. */
+/** Encodes a label. Follows RFC 3492, section 6.3. */
 function punycode(label: string): string {
   const codes = Array.from(label, (character) => character.codePointAt(0) ?? 0);
   const basic = codes.filter((code) => code < initialCode);
@@ -34,7 +34,7 @@ function punycode(label: string): string {
   return output;
 }
 
-/** A number of variable length. */
+/** Encodes a variable-length integer. */
 function digitsOf(delta: number, bias: number): string {
   let [text, rest] = ['', delta];
   for (let k = base; ; k += base) {

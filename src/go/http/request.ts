@@ -4,21 +4,21 @@ import { type GoUrl, textOf } from '../url.ts';
 import { hasToken, isToken } from './mime-header.ts';
 import { isAscii, punycodeHost } from './punycode.ts';
 
-/** A GET as it will be sent. */
+/** A GET request. */
 export interface HttpGetRequest {
   readonly url: GoUrl;
-  /** The value of the Host header, if the request sets one. */
+  /** Value of the Host header; empty: from the URL. */
   readonly hostHeader: string;
-  /** By canonical name. */
+  /** Header fields by canonical name. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
 }
 
 const badValue = /[\0-\x08\x0a-\x1f\x7f]/;
 
 /**
- * What Go's transport refuses to send; `undefined`: nothing. The value is not shown, as it may be a secret.
+ * Returns why Go's transport refuses a request; `undefined` when it does not. Values are not shown, as they may be secret.
  *
- * @param scheme other schemes than HTTP's are refused for themselves
+ * @param scheme schemes other than HTTP's are rejected
  */
 export function requestFault({ url, headers }: HttpGetRequest): string | undefined {
   const isHttp = url.scheme === 'http' || url.scheme === 'https';
@@ -31,16 +31,16 @@ export function requestFault({ url, headers }: HttpGetRequest): string | undefin
   return url.host === '' ? 'http: no Host in request URL' : undefined;
 }
 
-/** What goes into the head of a request, whatever the version of HTTP. Text, not bytes. */
+/** Header of a request, independent of the HTTP version. Text, not bytes. */
 export interface RequestHead {
   readonly host: string;
   /** Path and query. */
   readonly target: string;
-  /** In the order in which they are sent, without the host. */
+  /** Fields in the order in which they are sent, without the host. */
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
-/** Fields that are sent in a place of their own, or not at all. */
+/** Fields that are sent elsewhere, or not at all. */
 const excluded: ReadonlySet<string> = new Set([
   'Host',
   'User-Agent',
@@ -49,7 +49,7 @@ const excluded: ReadonlySet<string> = new Set([
   'Trailer',
 ]);
 
-/** @param extra fields that the transport adds; @throws {Error} when Go would not send such a request */
+/** Returns the header of a request. @param extra fields that the transport adds; @throws {Error} when Go would refuse the request */
 export function headOf(request: HttpGetRequest, extra: readonly (readonly [string, string])[]): RequestHead {
   const { url, headers } = request;
   const target = textOf(url.requestUri);
@@ -68,7 +68,7 @@ export function headOf(request: HttpGetRequest, extra: readonly (readonly [strin
   };
 }
 
-/** Whether the transport adds such a field: not where the request itself speaks of it. */
+/** True when the transport adds a field, as the request does not set it. */
 function isAdded(name: string, headers: HttpGetRequest['headers']): boolean {
   if (name === 'Accept-Encoding') return ['Accept-Encoding', 'Range'].every((other) => !headers[other]?.[0]);
   return name !== 'Connection' || (!hasToken(headers['Connection'], 'close') && !asksForUpgrade(headers));
@@ -77,7 +77,7 @@ function isAdded(name: string, headers: HttpGetRequest['headers']): boolean {
 const asksForUpgrade = (headers: HttpGetRequest['headers']): boolean =>
   Boolean(headers['Upgrade']?.[0]) && hasToken(headers['Connection'], 'upgrade');
 
-/** Whether a request can be made over HTTP/1.1 only: it asks for a WebSocket. */
+/** True when a request requires HTTP/1.1, as it asks for a WebSocket. */
 export const needsHttp1 = ({ headers }: HttpGetRequest): boolean =>
   asksForUpgrade(headers) && headers['Upgrade']?.[0]?.toLowerCase() === 'websocket';
 
@@ -85,21 +85,21 @@ const byBytes = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const trimmedValue = (value: string): string => value.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '');
 
-/** Name and password of the URL go along, unless the request has credentials of its own. */
+/** Adds the URL's user information as credentials, unless the request has its own. */
 function withCredentials({ url: { user }, headers }: HttpGetRequest): HttpGetRequest['headers'] {
   if (!user || (headers['Authorization']?.[0] ?? '') !== '') return headers;
   const secret = Buffer.from(`${user.name}:${user.password ?? ''}`, 'latin1').toString('base64');
   return { ...headers, Authorization: [`Basic ${secret}`] };
 }
 
-/** The Host header in ASCII; empty when it could be read as more than one header. */
+/** Returns the Host header in ASCII; empty when it could be parsed as several headers. */
 function hostOf(text: string): string {
   const [, name = '', port = ''] = /^(.*?)((?::[^:]*)?)$/s.exec(text) ?? [];
   const host = punycodeHost(name) + port;
   return /^[A-Za-z0-9!$%&'()*+,\-.:;=[\]_~]*$/.test(host) ? host : '';
 }
 
-/** A name as DNS wants it, to connect to. @throws {Error} when there is no such name */
+/** Returns a host name in the ASCII form of DNS, for connecting. @throws {Error} when it is invalid */
 export function asciiHost(name: string): string {
   if (isAscii(name)) return name;
   const ascii = domainToASCII(name);
@@ -107,7 +107,7 @@ export function asciiHost(name: string): string {
   return ascii;
 }
 
-/** A request as HTTP/1.1 sends it: what is beyond ASCII as UTF-8, an address without its zone. */
+/** Returns the bytes of an HTTP/1.1 request: UTF-8, and an address without its zone. */
 export const requestBytes = ({ host, target, fields }: RequestHead): Buffer =>
   Buffer.from(
     [

@@ -3,27 +3,27 @@ import { type Body, chunkedBody, emptyBody, limitedBody, openBody } from './body
 import { type BufferedReader, eof, type Reading, unexpectedEof } from './buffered-reader.ts';
 import { canonicalHeader, hasToken, type MimeHeader, readMimeHeader, trimmed } from './mime-header.ts';
 
-/** An answer whose body is still to be read. */
+/** A response with an unread body. */
 export interface Response {
   readonly statusCode: number;
   readonly header: MimeHeader;
-  /** Bytes; -1 when the header does not say. */
+  /** Content length in bytes; -1 when unknown. */
   readonly contentLength: number;
   readonly body: Body;
 }
 
-/** All headers of an answer, those of informational answers before it too, bytes: Go's own limit. */
+/** Maximum total size of the headers of a response, including informational ones, bytes, as in Go. */
 export const maxHeaderBytes: number = 10 * 1024 * 1024;
 
 /**
- * The answer to a GET, after informational ones. Follows Go `http.ReadResponse`, and of `http.Transport` what it does around it.
+ * Reads the response to a GET, after informational ones. Follows Go `http.ReadResponse` and the parts of `http.Transport` around it.
  *
  * @throws {Error} in Go's words
  */
 export function* readAnswer(reader: BufferedReader): Reading<Response> {
   reader.limit = maxHeaderBytes;
   const first = yield* reader.peek(1);
-  if (first.fault) throw first.fault; // before anything came the fault stands for itself
+  if (first.fault) throw first.fault; // before the first byte, the fault is reported unwrapped
   try {
     const response = yield* finalResponse(reader);
     reader.limit = Infinity;
@@ -67,13 +67,13 @@ interface Status {
   readonly minor: number;
 }
 
-/** The first line of an answer. */
+/** Parses the status line. */
 function statusOf(line: string): Status {
   const [, protocol, rest] = /^([^ ]*) +(.*)$/s.exec(line) ?? /^([^ ]*) *()$/s.exec(line) ?? [];
   if (protocol === undefined || !line.includes(' '))
     throw new Error(`malformed HTTP response ${goQuoteBytes(line)}`);
   const [code = ''] = (rest ?? '').split(' ', 1);
-  // as Go reads numbers: a sign is one of the three characters
+  // As in Go's number parsing, a sign counts as one of the three characters.
   if (!/^(?:[0-9]{3}|\+[0-9]{2}|-0{2})$/.test(code))
     throw new Error(`malformed HTTP status code ${goQuoteBytes(code)}`);
   const [, major, minor] = /^HTTP\/([0-9])\.([0-9])$/.exec(protocol) ?? [];
@@ -91,7 +91,7 @@ interface Head {
   readonly chunksAllowed: boolean;
 }
 
-/** How the body is sent. Follows Go `readTransfer`: strict where two readings of one message would differ. */
+/** Determines length and encoding of the body. Follows Go `readTransfer`: strict where a message would be ambiguous. */
 function transferOf(head: Head, reader: BufferedReader): Pick<Response, 'contentLength' | 'body'> {
   const { statusCode, header } = head;
   const isChunked = readsChunks(head);
@@ -133,7 +133,7 @@ function lengthOf(header: MimeHeader): number | undefined {
   return Number(first);
 }
 
-/** Without blanks, tabs and line ends around it. */
+/** Trims blanks, tabs and line ends. */
 const trimmedSpace = (text: string): string => text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '');
 
 const notInTrailers: ReadonlySet<string> = new Set(['Transfer-Encoding', 'Trailer', 'Content-Length']);

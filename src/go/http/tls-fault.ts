@@ -1,5 +1,5 @@
 import { tableOf } from '../../base/own.ts';
-/** What Go calls the alerts of TLS, by number. */
+/** Go's names of TLS alerts, by number. */
 const alerts: Readonly<Record<number, string>> = {
   0: 'close notify',
   10: 'unexpected message',
@@ -37,7 +37,7 @@ const alerts: Readonly<Record<number, string>> = {
   121: 'encrypted client hello required',
 };
 
-/** What OpenSSL finds by itself, in the words that Go has for it. */
+/** Go's messages for errors that OpenSSL detects. */
 const ownFaults: Readonly<Record<string, string>> = tableOf({
   'decryption failed or bad record mac': 'local error: tls: bad record MAC',
   'bad signature': 'tls: invalid signature by the server certificate',
@@ -47,14 +47,14 @@ const ownFaults: Readonly<Record<string, string>> = tableOf({
   'wrong cipher returned': 'tls: server chose an unconfigured cipher suite',
 });
 
-/** What Go's client says of a server that has no TLS on a port where it should. */
+/** Message of Go's client when an HTTPS port serves plain HTTP. */
 export const plainAnswer = 'http: server gave HTTP response to HTTPS client';
 
 /**
- * Why there is no TLS, in Go's words. OpenSSL's own words hold addresses and file names, which differ from process to process, so that
- * Events would not aggregate.
+ * Returns why TLS failed, in Go's words. OpenSSL's messages contain addresses and file names, which differ between processes, so that
+ * Events would not be aggregated.
  *
- * @param first the first bytes that the server sent, as many as there are of its first record
+ * @param first first bytes from the server, as many as there are of its first record
  */
 export function tlsFault(reason: Error, first: Buffer): string {
   const alert = /SSL alert number ([0-9]+)/.exec(reason.message)?.[1];
@@ -62,7 +62,7 @@ export function tlsFault(reason: Error, first: Buffer): string {
   return recordFault(first) ?? ownFault(reason);
 }
 
-/** The beginning of a record with a `ServerHello` in it, up to the version, bytes. */
+/** Length of the beginning of a record with a `ServerHello`, up to the version, bytes. */
 const helloBytes = 11;
 const tls12 = 0x0303;
 const largestRecord = 16384 + 2048;

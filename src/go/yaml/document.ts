@@ -30,14 +30,14 @@ import { tabLine } from './tabs.ts';
 
 export type { Position, SyntaxFault };
 
-/** A document read from text. */
+/** A parsed document. */
 export interface TextDocument {
   readonly value: unknown;
-  /** As JSON with sorted keys; a text that is JSON already stays as it is. */
+  /** The document as JSON with sorted keys; JSON text stays unchanged. */
   readonly body: string;
-  /** Where the value under a path of keys and indexes stands. */
+  /** Returns the position of the value at a path of keys and indexes. */
   readonly locate: (path: readonly (string | number)[]) => Position | undefined;
-  /** Keys that are given twice; the last one wins. */
+  /** Duplicate keys; the last one wins. */
   readonly duplicates: readonly (Position & { readonly key: string })[];
 }
 
@@ -45,20 +45,20 @@ export type Parsed =
   | { readonly ok: true; readonly document: TextDocument }
   | { readonly ok: false; readonly fault: SyntaxFault };
 
-/** Tags of YAML 1.1 that Kubernetes' reader leaves as text, and numbers, which it reads in its own way. */
+/** YAML 1.1 tags that Kubernetes' reader treats as text, and numbers, which it parses in its own way. */
 const ignoredTags: ReadonlySet<string> = new Set(
   ['timestamp', 'binary', 'int', 'float'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** How many times aliases may be expanded: a bomb of nested aliases stops here. */
+/** Maximum number of alias expansions, against nested-alias bombs. */
 const maxAliases = 1000;
 
 /**
- * Reads the first document of a text as Kubernetes does: JSON if it begins with `{`, else YAML 1.1 (`y` and `on` are booleans,
+ * Parses the first document of a text as Kubernetes does: JSON if it begins with `{`, otherwise YAML 1.1 (`y` and `on` are booleans,
  * `0755` is octal; dates and `1:30` are text).
  */
 export function parseDocument(text: string): Parsed {
-  // a byte order mark is no space for Go
+  // A byte order mark is not white space in Go.
   return /^(?!\ufeff)\s*\{/.test(text) ? parseJson(text) : parseYaml(text);
 }
 
@@ -116,10 +116,10 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   yield* parser.end();
 }
 
-export function parseYaml(given: string): Parsed {
-  const fault = readerFault(given);
+export function parseYaml(source: string): Parsed {
+  const fault = readerFault(source);
   if (fault !== undefined) return { ok: false, fault: unreadable(fault) };
-  const text = withLineFeeds(given.replace(/^\ufeff/, ''));
+  const text = withLineFeeds(source.replace(/^\ufeff/, ''));
   const composed = composeFirst(text);
   const syntaxFault = syntaxFaultOf(text, composed);
   return syntaxFault ? { ok: false, fault: syntaxFault } : readComposed(composed);
@@ -143,7 +143,7 @@ function syntaxFaultOf(text: string, composed: Composed): SyntaxFault | undefine
   return { line, column: col, message: `yaml: ${line > 1 ? `line ${line}: ` : ''}${message}`, advice };
 }
 
-/** After a value in brackets a comment that begins its line is taken for one that touches the value. */
+/** True for an error about a comment directly after a flow collection: a comment at the start of its line is valid. */
 const isLoneComment = ({ message, pos: [at] }: YAMLParseError, text: string): boolean =>
   message.startsWith('Comments must be separated') && text[at - 1] === '\n';
 
@@ -225,7 +225,7 @@ function duplicatesOf({ doc, lines }: Composed): (Position & { readonly key: str
   return found;
 }
 
-/** The keys on the way from the root to a node. */
+/** Returns the keys on the path from the root to a node. */
 function keysAbove(ancestors: readonly unknown[]): string[] {
   return ancestors.flatMap((node) => (isPair(node) && isScalar(node.key) ? [String(node.key.value)] : []));
 }

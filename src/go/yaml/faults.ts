@@ -10,27 +10,27 @@ import {
 } from 'yaml';
 import { tabWording, type Wording } from './tabs.ts';
 
-/** Where something stands in a text; both count from 1. */
+/** A position in a text; line and column count from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** A text that is neither YAML nor JSON: what a Kubernetes reader says, where it is, and in plain words what is wrong. */
+/** A syntax error of YAML or JSON: the message of Kubernetes' reader, the position, and an explanation. */
 export interface SyntaxFault extends Partial<Position> {
-  /** The words of the kubelet's own reader. */
+  /** Message in the words of the kubelet's reader. */
   readonly message: string;
-  /** What a person needs to mend it. */
+  /** Explanation of how to fix it. */
   readonly advice: string;
 }
 
-/** A document of YAML as its parser left it, and where its lines begin. */
+/** A YAML document from the parser, and its line starts. */
 export interface Composed {
   readonly doc: Document.Parsed | undefined;
   readonly lines: LineCounter;
 }
 
-/** Why the aliases of a document cannot be written out. */
+/** Returns the error of a document whose aliases cannot be expanded. */
 export function expansionFault(plain: string, doc: Document | undefined): SyntaxFault {
   if (plain.startsWith('Merge sources must be'))
     return {
@@ -60,8 +60,9 @@ function anchorInItself(doc: Document): string | undefined {
 }
 
 /**
- * Does the document end before the fault? What stands further to the left than its mapping or list, or behind a text or brackets, belongs
- * to another document for the kubelet's reader, which reads the first alone.
+ * True when the document ends before the error. Text further to the left than its mapping or list, or after a scalar or flow collection,
+ * belongs
+ * to another document for the kubelet's reader, which reads only the first.
  */
 export function endsBefore(error: YAMLError, { doc, lines }: Composed): boolean {
   const root = doc?.contents;
@@ -71,7 +72,7 @@ export function endsBefore(error: YAMLError, { doc, lines }: Composed): boolean 
   return lines.linePos(error.pos[0]).col < lines.linePos(start).col;
 }
 
-/** What is told of an alias that nothing before it explains. */
+/** Returns the error of an alias without a preceding anchor. */
 export const unknownAnchor = (anchor: string): SyntaxFault => ({
   message: `yaml: unknown anchor '${anchor}' referenced`,
   advice: `the alias \`*${anchor}\` has no anchor \`&${anchor}\` before it`,
@@ -104,7 +105,7 @@ const yamlMessages: Partial<Record<ErrorCode, Wording>> = {
   ],
 };
 
-/** The first fault of a document, as the kubelet's reader tells it. */
+/** Returns the first error of a document in the words of the kubelet's reader. */
 export function yamlFault(first: YAMLError, text: string, composed: Composed): SyntaxFault {
   const { doc, lines } = composed;
   const alias = doc && aliasToNothing(doc, first.pos[0]);
@@ -127,7 +128,10 @@ export function yamlFault(first: YAMLError, text: string, composed: Composed): S
   };
 }
 
-/** The kubelet's parser counts its line from 0, that of what comes next, and names none for the first; its input ends on a line of its own. */
+/**
+ * Returns the position in a message: the kubelet's parser counts lines from 0, reports the next token's line, and omits the first; its
+ * input ends on a line of its own.
+ */
 function placeOf(
   [, parser]: Wording,
   at: Pick<Composed, 'lines'> & { readonly text: string; readonly next: number; readonly line: number },
@@ -138,7 +142,7 @@ function placeOf(
   return line > 0 ? `line ${line}: ` : '';
 }
 
-/** An alias without anchor before the fault: the kubelet's reader stops there. */
+/** Returns an alias without anchor before the error: the kubelet's reader stops there. */
 function aliasToNothing(doc: Document, before: number): string | undefined {
   let found: string | undefined;
   visit(doc, {
@@ -149,13 +153,13 @@ function aliasToNothing(doc: Document, before: number): string | undefined {
   return found;
 }
 
-/** A quote that never closes is what is wrong with a key of several lines. */
+/** Returns an unterminated quote, which is the cause when a key spans several lines. */
 const unclosedText = (first: YAMLError, doc: Document | undefined): YAMLError | undefined =>
   first.message.startsWith('Implicit keys need to be on a single line')
     ? doc?.errors.find(({ message }) => /^Missing closing .quote/.test(message))
     : undefined;
 
-/** What stands where the next item of a list is expected. */
+/** Returns the error where a list item is expected. */
 function listFault(
   plain: string,
   text: string,
@@ -167,7 +171,10 @@ function listFault(
   return isList(text.split('\n').slice(0, line - 1), col - 1) ? itemExpected : undefined;
 }
 
-/** Is the innermost collection above that begins at a column, or left of it, a list? One that is no deeper than its key is its mapping's. */
+/**
+ * True when the innermost collection that begins at or left of a column is a list. One that is not indented deeper than its key belongs to
+ * the key's mapping.
+ */
 function isList(above: readonly string[], column: number): boolean {
   const indents = above.map((line) => (/^ *(#|$)/.test(line) ? Infinity : line.search(/[^ ]/)));
   const last = indents.findLastIndex((indent) => indent <= column);
@@ -179,7 +186,7 @@ function isList(above: readonly string[], column: number): boolean {
   return dash !== indents[last] || indents[opener] !== dash;
 }
 
-/** How many characters are blank or comment before something comes. */
+/** Returns the number of leading blank and comment characters. */
 const blanks = (text: string): number => /^(?:\s|#.*)*/.exec(text)?.[0].length ?? 0;
 
 const wordingOf = (plain: string, before: string): Wording | undefined =>
@@ -189,13 +196,13 @@ const wordingOf = (plain: string, before: string): Wording | undefined =>
   noValue(plain, before) ??
   wordings.find(([words]) => words.test(plain))?.[1];
 
-/** A closing bracket where a value should begin. */
+/** Returns the error of a closing bracket where a value is expected. */
 function noValue(plain: string, before: string): Wording | undefined {
   if (!/^Unexpected flow-(map|seq)-end/.test(plain) || !/(^|[:-])$/.test(before.trimEnd())) return undefined;
   return ['did not find expected node content', true, 'a bracket is closed that was not opened'];
 }
 
-/** A bracket that never closes: what the kubelet misses depends on what stands before the end. */
+/** Returns the error of an unterminated bracket, which depends on what precedes the end. */
 function unclosed(plain: string, before: string): Wording | undefined {
   const close = /end with a ([\]}])/.exec(plain)?.[1];
   if (close === undefined) return undefined;
@@ -206,8 +213,9 @@ function unclosed(plain: string, before: string): Wording | undefined {
 }
 
 /**
- * A key without its `:`, or with it on a later line. The kubelet's reader stops at what comes behind the key; only of the first key of a
- * mapping it cannot tell that it was to be one.
+ * Returns the error of a key without `:`, or with it on a later line. The kubelet's reader stops at what follows the key, except for the
+ * first key of
+ * a mapping, which it cannot recognize as a key.
  */
 function brokenKey(
   plain: string,
@@ -218,7 +226,7 @@ function brokenKey(
   const onSeveralLines = plain.startsWith('Implicit keys need to be on a single line');
   if (!onSeveralLines && !plain.startsWith('Implicit map keys need to be followed')) return undefined;
   if (/^-\s/.test(text.slice(start))) return undefined;
-  // of brackets the parser tells the first only, and of the whole key in a further fault
+  // The parser reports only the first of several brackets, and the whole key in another error.
   const key = /^[[{]/.test(text.slice(start))
     ? doc?.errors.find(({ pos, message }) => pos[0] === start && message.startsWith('Implicit map keys'))
     : undefined;
@@ -244,7 +252,7 @@ function isFirstKey(offset: number, doc: Composed['doc']): boolean {
   return first;
 }
 
-/** A second `:` on one line: the kubelet's reader stops at it, or before that at what follows a quoted text. */
+/** Returns the error of a second `:` on one line: the kubelet's reader stops at it, or before it at what follows a quoted scalar. */
 function secondKey(plain: string, start: number, text: string, { lines }: Composed): SyntaxFault | undefined {
   const rest = text.slice(start);
   if (!plain.startsWith('Nested mappings are not allowed') || /^["'[{]/.test(rest)) return undefined;
@@ -256,7 +264,9 @@ function secondKey(plain: string, start: number, text: string, { lines }: Compos
 
 const keyExpected = 'did not find expected key';
 
-/** What stands among the items of a list without being one; a list no deeper than its key ends there, the key's mapping goes on. */
+/**
+ * Returns the error of text among list items; a list that is not indented deeper than its key ends there, and the key's mapping continues.
+ */
 function noItem(plain: string, before: string): Wording | undefined {
   if (!plain.startsWith('Sequence item without - ')) return undefined;
   const lines = before.split('\n');
@@ -271,7 +281,7 @@ const itemExpected: Wording = [
   'an item of a list must begin with `-`',
 ];
 
-/** Where the words of the fault say more than its code. */
+/** Patterns of parser messages that determine the error more precisely than its code. */
 const wordings: readonly (readonly [RegExp, Wording])[] = [
   [/^Missing closing .quote/, ['found unexpected end of stream', false, 'a quote is not closed']],
   [/^Implicit keys need to be on/, [keyExpected, true, 'a list stands where a key is expected']],

@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import { goQuote } from '../go-quote.ts';
 
-/** All pairs of a document as they are read: what is within a key before the key, and a key before what is within its value. */
+/** Yields all pairs of a document in reading order: those within a key before the key, and a key before those within its value. */
 function* pairsOf(node: unknown): Generator<Pair> {
   if (isPair(node)) {
     yield* pairsOf(node.key);
@@ -21,8 +21,8 @@ function* pairsOf(node: unknown): Generator<Pair> {
 }
 
 /**
- * The first key of a document that is a list or a mapping, as Go prints it; nothing when all keys are plain. Templates that nobody filled
- * in (`name: {{ x }}`) read like that: Kubernetes' reader refuses them.
+ * Returns the first key that is a list or mapping, as Go prints it; `undefined` when all keys are scalars. Unrendered templates
+ * (`name: {{ x }}`) parse like that, and Kubernetes' reader rejects them.
  */
 export function collectionKey(node: unknown, doc: Document): string | undefined {
   for (const { key } of pairsOf(node)) {
@@ -32,7 +32,7 @@ export function collectionKey(node: unknown, doc: Document): string | undefined 
   return undefined;
 }
 
-/** What stands under the first key that is null (`~: x`), as Go prints it: JSON has no such key. Nothing when there is none. */
+/** Returns the value of the first null key (`~: x`), as Go prints it, as JSON has no such key; `undefined` when there is none. */
 export function valueOfNullKey(node: unknown): string | undefined {
   for (const { key, value } of pairsOf(node))
     if (key === null || (isScalar(key) && key.value === null))
@@ -40,7 +40,7 @@ export function valueOfNullKey(node: unknown): string | undefined {
   return undefined;
 }
 
-/** A node as Go's `%#v` shows what it was read to. */
+/** Formats a node like Go's `%#v`. */
 function goSyntax(node: unknown): string {
   if (isMap<Node, Node | null>(node)) {
     const members = node.items.map(({ key, value }) => `${goSyntax(key)}:${goSyntax(value)}`);

@@ -1,8 +1,8 @@
 import { Lexer } from 'yaml';
 
-/** What this file knows of the insides of yaml's lexer; its version is pinned. */
+/** Internals of yaml's lexer that this file uses; the version is pinned. */
 interface LexerInside {
-  /** The least indentation of what goes on in the next line. */
+  /** Minimum indentation of continuation lines. */
   indentNext: number;
   parseFlowCollection: Step;
   parseQuotedScalar: Step;
@@ -10,8 +10,8 @@ interface LexerInside {
 type Step = (this: LexerInside) => Generator<string, unknown>;
 
 /**
- * Cuts YAML into tokens as Go's library does: within `[…]`, `{…}` and quotes it does not matter how far a line is indented. The YAML specification
- * wants such lines further in than the key that they belong to, and many a manifest has its closing bracket at the beginning of a line.
+ * Returns a lexer that tokenizes like Go's library: within `[…]`, `{…}` and quotes, indentation is ignored. The YAML specification
+ * requires such lines to be indented deeper than their key, but many manifests have the closing bracket at the beginning of a line.
  */
 export function goLexer(): Lexer {
   const lexer = new Lexer();
@@ -24,7 +24,7 @@ export function goLexer(): Lexer {
       try {
         return yield* step.call(this);
       } finally {
-        // set anew where a document ends within
+        // Reset when a document ends within a collection.
         if (this.indentNext === 0) this.indentNext = indentNext;
       }
     };

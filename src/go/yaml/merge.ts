@@ -3,26 +3,26 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, visit } from
 const isMerge = ({ key }: Pair): boolean => isScalar(key) && key.source === '<<' && key.type === 'PLAIN';
 
 /**
- * Takes out of a document what a merge (`<<`) that stands behind it replaces: to Kubernetes' reader the last of a key counts, whether it
- * was written or merged, while in YAML what is written wins wherever it stands.
+ * Removes keys that a later merge (`<<`) replaces: in Kubernetes' reader the last occurrence of a key counts, whether written
+ * or merged, while in YAML written keys take precedence wherever they are.
  */
 export function lastWins(doc: Document): void {
   visit(doc, {
     Map: (_key, map) => {
       if (!map.items.slice(1).some(isMerge)) return;
-      const kept = map.items.filter((pair, i) => {
+      const remaining = map.items.filter((pair, i) => {
         const later = map.items.slice(i + 1).filter(isMerge);
         if (isMerge(pair) || !isScalar(pair.key)) return true;
         const { value: key } = pair.key;
         return !later.some(({ value }) => keysOf(value, doc).has(key));
       });
-      // of several merges the first would win
-      map.items = [...kept.filter(isMerge).reverse(), ...kept.filter((pair) => !isMerge(pair))];
+      // Of several merges the first takes precedence.
+      map.items = [...remaining.filter(isMerge).reverse(), ...remaining.filter((pair) => !isMerge(pair))];
     },
   });
 }
 
-/** The keys that a merge brings. */
+/** Returns the keys of a merge. */
 function keysOf(source: unknown, doc: Document): ReadonlySet<unknown> {
   const meant = isAlias(source) ? source.resolve(doc) : source;
   if (isSeq(meant)) return new Set(meant.items.flatMap((item) => [...keysOf(item, doc)]));

@@ -1,16 +1,17 @@
 import { Lexer } from 'yaml';
 
-/** What YAML may hold (`yaml_parser_update_buffer`). */
+/** Matches characters that YAML does not allow (`yaml_parser_update_buffer`). */
 const isNoText = /[^\t\n\r -~\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 const controlFault = 'control characters are not allowed';
 
-/** Begins a text that stands for bytes which are no text; it can begin no YAML. */
+/** Prefix of a text that represents undecodable bytes; YAML cannot begin with it. */
 const faultMark = '\uffff';
 
 /**
- * Reads bytes as go-yaml's reader does: UTF-16 where a byte order mark says so, else UTF-8. The mark stays: it tells YAML from JSON. Bytes that are
- * no text give a text that {@link readerFault} finds the fault of.
+ * Decodes bytes like go-yaml's reader: UTF-16 with a byte order mark, otherwise UTF-8. The mark is kept, as it distinguishes YAML from
+ * JSON. Bytes that
+ * cannot be decoded give a text for which {@link readerFault} returns the error.
  */
 export function yamlText(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16Text(bytes);
@@ -18,7 +19,7 @@ export function yamlText(bytes: Uint8Array): string {
   return utf8Text(bytes);
 }
 
-/** Why a text cannot be read, in go-yaml's words; `undefined` when it can. */
+/** Returns why a text cannot be read, in go-yaml's words; `undefined` when it can. */
 export function readerFault(text: string): string | undefined {
   if (text.startsWith(faultMark)) return text.slice(faultMark.length);
   return isNoText.test(text) ? controlFault : undefined;
@@ -33,7 +34,7 @@ function swapped(bytes: Uint8Array): Uint8Array {
   return out;
 }
 
-/** Little-endian, with its byte order mark. */
+/** Decodes little-endian UTF-16 with its byte order mark. */
 function utf16Text(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length & ~1).toString('utf16le');
   const lone = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.exec(text);
@@ -55,7 +56,7 @@ function utf8Text(bytes: Uint8Array): string {
   }
 }
 
-/** The first octets that are no UTF-8. */
+/** Returns the first octets that are not UTF-8. */
 function utf8Fault(bytes: Uint8Array): { readonly at: number; readonly fault: string } {
   for (let at = 0; at < bytes.length;) {
     const width = widthOf(bytes[at] ?? 0);
@@ -93,8 +94,8 @@ function lengthOf(value: number): number {
 }
 
 /**
- * The text with every line ended as the parser knows it, and each character where it was. go-yaml ends lines at CR, NEL, LS and PS too; the last
- * two stay what they are within quotes.
+ * Replaces line ends with LF, keeping the offset of each character. go-yaml also ends lines at CR, NEL, LS and PS; within quotes, the last
+ * two are kept.
  */
 export function withLineFeeds(text: string): string {
   const plain = text.replaceAll(/\r(?!\n)|\u0085/g, '\n');
@@ -105,5 +106,5 @@ export function withLineFeeds(text: string): string {
   return out;
 }
 
-/** What the lexer adds to the text: begin of a document, end of brackets that were not closed, begin of a scalar. */
+/** Control tokens of the lexer: document start, end of an unterminated flow collection, scalar start. */
 const marks: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);

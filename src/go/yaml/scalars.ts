@@ -1,6 +1,6 @@
 import { type ScalarTag } from 'yaml';
 
-/** The number that Go reads a plain text as: whole ones in any base that a program may write, `_` between digits. Follows go-yaml `resolve`. */
+/** Parses a plain scalar as a number like Go: integers in any base of Go's syntax, with `_` between digits. Follows go-yaml `resolve`. */
 function numberOf(text: string): number | undefined {
   const special = specials.exec(text);
   if (special) return special[2] === undefined ? NaN : special[1] === '-' ? -Infinity : Infinity;
@@ -21,7 +21,7 @@ function wholeNumber(plain: string): number | undefined {
   return sign === '-' ? 0 - value : value;
 }
 
-/** What is too large for a number is text. */
+/** A number that is too large becomes text. */
 const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined);
 
 const numberTag = (tag: string, isOne: (value: number | undefined) => boolean): ScalarTag => ({
@@ -31,13 +31,13 @@ const numberTag = (tag: string, isOne: (value: number | undefined) => boolean): 
   resolve: (text) => numberOf(text) ?? text,
 });
 
-/** Numbers as Kubernetes' reader takes them; these two stand for the ones of the YAML library. */
+/** Number tags with the semantics of Kubernetes' reader; they replace those of the YAML library. */
 export const numberTags: readonly ScalarTag[] = [
   numberTag('tag:yaml.org,2002:int', Number.isInteger),
   numberTag('tag:yaml.org,2002:float', (value) => value !== undefined),
 ];
 
-/** The first value that JSON cannot write, as Go names it. */
+/** Returns the first value that JSON cannot represent, by its Go name. */
 export function unsupportedNumber(value: unknown): string | undefined {
   if (typeof value === 'number') {
     if (Number.isNaN(value)) return 'NaN';

@@ -1,11 +1,11 @@
 import { type Document, isCollection, isScalar, visit } from 'yaml';
 
-/** What the kubelet's reader says; `parser` marks what its parser finds, not its scanner: it counts lines from 0. */
+/** Message of the kubelet's reader; `parser` is true for errors of its parser, which counts lines from 0, not of its scanner. */
 export type Wording = readonly [message: string, parser: boolean, advice: string];
 
 const advice = 'a tab stands where YAML wants spaces; indent with spaces';
 
-/** What is wrong with a tab at the begin of a line; nothing where a text without quotes goes on in its mapping. */
+/** Returns the error of a tab at the beginning of a line; `undefined` where a plain scalar continues in its mapping. */
 export function tabWording(before: string, spaces: string): Wording | undefined {
   const last = before.trimEnd().split('\n').at(-1) ?? '';
   const [marks = ''] = /^\s*(?:[-?]\s+)*/.exec(last) ?? [];
@@ -16,7 +16,7 @@ export function tabWording(before: string, spaces: string): Wording | undefined 
   return ['found a tab character that violates indentation', false, advice];
 }
 
-/** The first line that holds nothing but blanks, among them a tab at its begin: the kubelet's reader takes it for an indentation. */
+/** Returns the first line that contains only blanks and begins with a tab among them: the kubelet's reader takes it for indentation. */
 export function tabLine(
   text: string,
   doc: Document.Parsed | undefined,
@@ -29,7 +29,7 @@ export function tabLine(
   return undefined;
 }
 
-/** Does an offset lie in brackets, quotes or a block of text? */
+/** True when an offset is in a flow collection, quotes or a block scalar. */
 function isWithin(offset: number, doc: Document.Parsed | undefined): boolean {
   if (!doc || offset > doc.range[2]) return true;
   let found = false;

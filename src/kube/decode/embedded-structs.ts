@@ -1,7 +1,7 @@
 import { tableOf } from '../../base/own.ts';
 const reference = ['LocalObjectReference', /^name$/] as const;
 
-/** Structs that JSON writes into their holder: their Go name, and which of the holder's fields are theirs. */
+/** Go structs whose JSON fields are inlined in their parent: the Go name, and a pattern of their fields. */
 const embedded: Readonly<Record<string, readonly [struct: string, fields: RegExp]>> = tableOf({
   Volume: ['VolumeSource', /^(?!name$)/],
   Probe: ['ProbeHandler', /^(exec|httpGet|tcpSocket|grpc)$/],
@@ -20,7 +20,7 @@ const embedded: Readonly<Record<string, readonly [struct: string, fields: RegExp
   SecretProjection: reference,
 });
 
-/** The struct inside of a type that holds a field in Go; `undefined`: the type itself. */
+/** Returns the inlined struct of a type that has a field in Go; `undefined`: the type itself. */
 export function embeddedIn(type: string, field: string): string | undefined {
   const [struct, fields] = embedded[type] ?? [];
   return fields?.test(field) ? struct : undefined;

@@ -6,17 +6,17 @@ import { podStructs } from './pod-structs.ts';
 import { canonicalQuantity, tryParseQuantity } from '../resources/quantity.ts';
 import { instantOf, timeFault } from '../../go/time-fault.ts';
 
-/** A fault of structure: the kubelet's words, and the way to the value. */
+/** A decoding error with the kubelet's message and the path of the value. */
 export interface DecodeFault {
   readonly message: string;
   readonly path: readonly (string | number)[];
 }
 
-/** What came of a value: without unknown fields and nulls, or its first fault. */
+/** Result of decoding a value: without unknown fields and nulls, or its first error. */
 export type Decoded =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: DecodeFault };
 
-/** Stops a decoding: a value that reads itself is wrong, and the decoder reads no further. */
+/** Aborts decoding: a value with its own parser is invalid. */
 class Stop extends Error {
   readonly fault: DecodeFault;
 
@@ -27,9 +27,9 @@ class Stop extends Error {
 }
 
 interface Place {
-  /** The struct whose field is read. */
+  /** The struct that owns the field. */
   readonly owner: string;
-  /** Go's name of the place: without indexes and map keys. */
+  /** Go's name of the field: without indexes and map keys. */
   readonly dotted: string;
   readonly path: readonly (string | number)[];
 }
@@ -38,9 +38,9 @@ type Fields = ReadonlyMap<string, string>;
 const tables = new Map<string, Fields>();
 
 function fieldsOf(struct: string): Fields | undefined {
-  const known = tables.get(struct);
+  const cached = tables.get(struct);
   const text = podStructs[struct];
-  if (known || text === undefined) return known;
+  if (cached || text === undefined) return cached;
   const fields = new Map(
     text.split(' ').map((entry) => {
       const colon = entry.indexOf(':');
@@ -52,10 +52,10 @@ function fieldsOf(struct: string): Fields | undefined {
 }
 
 /**
- * Reads a JSON value as a Kubernetes struct of {@link podStructs} the way Go does: unknown fields and nulls are dropped; the first field
- * of a wrong type is the fault, unless a later quantity, time or int-or-string cannot be read at all.
+ * Decodes a JSON value as a Kubernetes struct of {@link podStructs} like Go: unknown fields and nulls are dropped; the first field
+ * of a wrong type is the error, unless a later quantity, time or int-or-string cannot be parsed.
  *
- * @param inOrder keys are read as they stand; otherwise sorted, as for YAML
+ * @param inOrder true: read keys in their order; false: sorted, as for YAML
  */
 export function decodeStruct(value: unknown, struct: string, inOrder = false): Decoded {
   const reader = new Reader(inOrder);
@@ -68,7 +68,7 @@ export function decodeStruct(value: unknown, struct: string, inOrder = false): D
   }
 }
 
-/** What a null in a list becomes. */
+/** Returns the value of a null in a list. */
 function zeroOf(type: string): unknown {
   if (Object.hasOwn(podStructs, type)) return {};
   return type.startsWith('int') ? 0 : type === 'bool' ? false : '';
@@ -156,7 +156,7 @@ class Reader {
     int32: this.#integer(32),
     int64: this.#integer(64),
     Quantity: (value, { path }) => {
-      // blanks around an amount are nothing, as to the kubelet
+      // Blanks around a quantity are ignored, as in the kubelet.
       const text = typeof value === 'string' ? value.replace(/^ +| +$/g, '') : JSON.stringify(value);
       const parsed = tryParseQuantity(text);
       if (typeof parsed === 'string') throw new Stop({ message: parsed, path });
@@ -185,7 +185,7 @@ const stopped = (value: unknown, goType: string, { owner, dotted, path }: Place)
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A type of the table as Go prints it. */
+/** Formats a type of the table as Go prints it. */
 function goTypeOf(type: string): string {
   if (type.startsWith('[]')) return `[]${goTypeOf(type.slice(2))}`;
   if (type === 'map:Quantity') return 'v1.ResourceList';

@@ -1,7 +1,7 @@
 import { tableOf } from '../../base/own.ts';
 /**
- * The types of a Pod: one line a struct, `field:type`. `[]` is a list, `map:` a mapping, `~` a text with a type name of its own;
- * a name with a capital is a struct of this table, or one of the values that read themselves: Quantity, Time, IntOrString.
+ * The types of a Pod: one line per struct, `field:type`. `[]` is a list, `map:` a map, `~` a string with a type name of its own;
+ * a capitalized name is a struct of this table or a value with its own parser: Quantity, Time, IntOrString.
  */
 export const podStructs: Readonly<Record<string, string>> = tableOf({
   AWSElasticBlockStoreVolumeSource: 'fsType:string partition:int32 readOnly:bool volumeID:string',

@@ -12,15 +12,15 @@ const tables = new Map<string, ReadonlyMap<string, string>>();
 function fieldsOf(struct: string): ReadonlyMap<string, string> | undefined {
   const row = podStructs[struct];
   if (row === undefined) return undefined;
-  const known =
+  const types =
     tables.get(struct) ?? new Map(row.split(' ').map((entry) => splitAt(entry, entry.indexOf(':'))));
-  tables.set(struct, known);
-  return known;
+  tables.set(struct, types);
+  return types;
 }
 
 const splitAt = (text: string, at: number): [string, string] => [text.slice(0, at), text.slice(at + 1)];
 
-/** Every field of a JSON value that a Kubernetes struct does not have, in the order of the text; names are case-sensitive. */
+/** Returns every field of a JSON value that a Kubernetes struct does not have, in text order; names are case-sensitive. */
 export function unknownFields(value: unknown, struct: string): readonly UnknownField[] {
   const found: UnknownField[] = [];
   walk(value, struct, { field: '', path: [] }, found);
@@ -53,7 +53,7 @@ function walkFields(value: object, type: string, at: UnknownField, found: Unknow
 
 const typeMeta: ReadonlySet<string> = new Set(['apiVersion', 'kind']);
 
-/** The types of a struct's fields, or of every value of a mapping. */
+/** Returns the types of a struct's fields, or of every value of a map. */
 function typesOf(type: string): ((key: string) => string | undefined) | undefined {
   if (type.startsWith('map:')) return () => type.slice('map:'.length);
   const fields = fieldsOf(type);

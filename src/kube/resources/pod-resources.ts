@@ -3,7 +3,7 @@ import { sameAmount } from './quantity.ts';
 import type { ResourceList } from './resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../types.ts';
 
-/** The resources of a pod's containers by name and, where it has them, of the pod as a whole. Kubelet's `PodResourceInfo`. */
+/** Resources of a pod's containers by name and, if set, of the pod as a whole. Kubelet's `PodResourceInfo`. */
 export interface PodResourceInfo {
   readonly containers: Readonly<Record<string, ResourceRequirements>>;
   readonly pod?: ResourceRequirements;
@@ -12,15 +12,15 @@ export interface PodResourceInfo {
 /** {@link PodResourceInfo} by pod UID. */
 export type PodResourceMap = Readonly<Record<string, PodResourceInfo>>;
 
-/** Where such a map is kept for the next agent. */
+/** ResourceKeeper persists a resource map for the next agent. */
 export interface ResourceKeeper {
-  /** What an earlier agent kept. */
+  /** The map that an earlier agent stored. */
   readonly before: PodResourceMap;
-  /** Resolves when a state as new as that at the call is safe. */
+  /** Persists the map. Resolves when a state at least as new as that of the call is stored. */
   save(state: () => PodResourceMap): Promise<void>;
 }
 
-/** Do two say the same, however it is written? Nothing said is as good as an empty list. */
+/** True when two requirements are equal in amount, whatever their notation; absent equals an empty list. */
 export const sameRequirements = (
   a: ResourceRequirements | undefined,
   b: ResourceRequirements | undefined,
@@ -44,13 +44,13 @@ const sameClaims = (a: Claims = [], b: Claims = []): boolean =>
   a.length === b.length &&
   a.every(({ name, request }, at) => name === b[at]?.name && request === b[at].request);
 
-/** Those whose resources can change while they run: all but ephemeral ones (kubelet `IsResizableContainer`). */
+/** Returns the containers that can be resized in place: all but ephemeral ones (kubelet `IsResizableContainer`). */
 export const resizableContainers = ({ spec }: Pod): readonly Container[] => [
   ...(spec?.initContainers ?? []),
   ...(spec?.containers ?? []),
 ];
 
-/** What a pod asks for. Follows kubelet `allocationFromPod`. */
+/** Returns the resources in a pod's spec. Follows kubelet `allocationFromPod`. */
 export const podResourcesOf = (pod: Pod): PodResourceInfo => ({
   containers: Object.fromEntries(
     resizableContainers(pod).map(({ name, resources }) => [name, resources ?? {}]),
@@ -59,7 +59,7 @@ export const podResourcesOf = (pod: Pod): PodResourceInfo => ({
 });
 
 /**
- * The pod with other resources in its spec, and the very same pod where they are no others. Containers that are not named keep theirs.
+ * Returns the pod with other resources in its spec, or the same object when nothing changes. Containers without an entry keep theirs.
  *
  * Follows kubelet `updatePodFromAllocation`.
  */

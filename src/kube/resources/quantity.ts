@@ -1,11 +1,11 @@
 import { tableOf } from '../../base/own.ts';
 import { AgentError } from '../../base/errors.ts';
 
-/** How a quantity likes to be written: `500m`, `512Mi` or `5e2`. */
+/** Notation of a quantity: `500m`, `512Mi` or `5e2`. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 /**
- * An exact amount of a resource: `unscaled × 10^exponent`. Immutable; every operation makes a new one.
+ * An exact amount of a resource: `unscaled × 10^exponent`. Immutable.
  *
  * Follows apimachinery `resource.Quantity`.
  */
@@ -13,13 +13,13 @@ export interface Quantity {
   readonly unscaled: bigint;
   readonly exponent: number;
   readonly format: QuantityFormat;
-  /** Too large or too fine for 64 bits at its exponent; `asInt64` is then undefined. */
+  /** True when the value does not fit 64 bits at its exponent; `asInt64` is undefined then. */
   readonly big: boolean;
-  /** The text as it was read, when that is how it is written. */
+  /** The text that was parsed, when it is canonical. */
   readonly text?: string;
 }
 
-/** Why a text is no quantity, in Kubernetes' words. */
+/** Kubernetes' error message for an invalid quantity. */
 export const quantityFormatError =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const numericError = 'unable to parse numeric part of quantity';
@@ -28,9 +28,9 @@ const suffixError = "unable to parse quantity's suffix";
 const maxInt64 = 2n ** 63n - 1n;
 const minInt64 = -(2n ** 63n);
 const nano = -9;
-/** Powers of ten beyond this are written, compared and capped, never multiplied out. */
+/** Powers of ten beyond this are formatted, compared and capped, but never multiplied out. */
 const widestExponent = 1000;
-/** No amount has more digits; counting with them would take long. */
+/** Maximum number of digits; arithmetic with more would take long. */
 const mostDigits = 10_000;
 
 const decimalSuffixes: Readonly<Record<string, number>> = tableOf({
@@ -56,20 +56,20 @@ const binarySuffixes: Readonly<Record<string, number>> = tableOf({
 const decimalByExponent = new Map(Object.entries(decimalSuffixes).map(([suffix, power]) => [power, suffix]));
 const binaryByExponent = new Map(Object.entries(binarySuffixes).map(([suffix, power]) => [power, suffix]));
 
-/** The amount of nothing. */
+/** The quantity 0. */
 export const zeroQuantity: Quantity = { unscaled: 0n, exponent: 0, format: 'DecimalSI', big: false };
 
 const writtenZero: Quantity = { ...zeroQuantity, text: '0' };
 
-/** A whole number of units. */
+/** Returns a quantity of whole units. */
 export const quantityOf = (value: number | bigint, format: QuantityFormat = 'DecimalSI'): Quantity =>
   scaledQuantity(value, 0, format);
 
-/** A whole number of thousandths, the unit of CPU. */
+/** Returns a quantity of thousandths, the unit of CPU. */
 export const milliQuantity = (value: number | bigint, format: QuantityFormat = 'DecimalSI'): Quantity =>
   scaledQuantity(value, -3, format);
 
-/** `value × 10^exponent`. */
+/** Returns the quantity `value × 10^exponent`. */
 export const scaledQuantity = (
   value: number | bigint,
   exponent: number,
@@ -77,9 +77,9 @@ export const scaledQuantity = (
 ): Quantity => ({ unscaled: BigInt(value), exponent, format, big: false });
 
 /**
- * Reads a quantity as the API does: exact to the nano, anything finer is rounded away from zero, BinarySI is capped at 2^63-1.
+ * Parses a quantity like the API: exact to the nano, finer values are rounded away from zero, BinarySI is capped at 2^63-1.
  *
- * @throws {AgentError} `invalid_argument` with Kubernetes' own sentence.
+ * @throws {AgentError} `invalid_argument` with Kubernetes' message
  */
 export function parseQuantity(text: string): Quantity {
   const result = tryParseQuantity(text);
@@ -87,7 +87,7 @@ export function parseQuantity(text: string): Quantity {
   return result;
 }
 
-/** As {@link parseQuantity}, but gives the reason back instead of throwing it. */
+/** Like {@link parseQuantity}, but returns the error message instead of throwing it. */
 export function tryParseQuantity(text: string): Quantity | string {
   if (text === '0') return writtenZero;
   const parts = /^([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
@@ -138,7 +138,7 @@ interface Parts {
   readonly text: string;
 }
 
-/** Numbers of few digits stay 64-bit, and keep their text when it is already canonical. */
+/** Parses quantities with few digits as 64-bit values; canonical text is kept. */
 function quickParse({ whole, fraction, suffix, negative, text }: Parts): Quantity | undefined {
   const { format, power } = suffix;
   const binary = format === 'BinarySI';
@@ -173,7 +173,7 @@ function exactParse(digits: bigint, fractionDigits: number, { power, format }: S
   return { ...rounded, format: magnitude > 0n && magnitude < one ? 'DecimalSI' : format, big: true };
 }
 
-/** `unscaled × 10^from` counted in `10^to`, rounded away from zero. */
+/** Converts `unscaled × 10^from` to units of `10^to`, rounded away from zero. */
 function rescaleUp(unscaled: bigint, from: number, to: number): bigint {
   if (unscaled === 0n) return 0n;
   if (from >= to) return unscaled * tenTo(Math.min(from - to, widestExponent));
@@ -184,14 +184,14 @@ function rescaleUp(unscaled: bigint, from: number, to: number): bigint {
   return unscaled < 0n ? quotient - 1n : quotient + 1n;
 }
 
-/** Powers that nearly all amounts do with; to raise takes as long as all else of a conversion. */
+/** Powers that nearly all amounts need; computing them would take as long as the rest of a conversion. */
 const powersOfTen = Array.from({ length: 19 }, (_, power) => 10n ** BigInt(power));
 const tenTo = (power: number): bigint => powersOfTen[power] ?? 10n ** BigInt(power);
 const fitsInt64 = (value: bigint): boolean => value <= maxInt64 && value >= minInt64;
 
 /**
- * The amount counted in `10^scale`, rounded up; exact however large. A negative amount with a fraction is rounded away from zero,
- * or, when it is `big`, to one above the truncated number: Go does so, and texts of negative requests show it.
+ * Returns the amount in units of `10^scale`, rounded up; exact however large. A negative amount with a fraction is rounded away from zero,
+ * or, when it is `big`, to one above the truncated number, as in Go; texts of negative requests show it.
  */
 export function scaledValue(quantity: Quantity, scale: number): bigint {
   const rounded = rescaleUp(quantity.unscaled, quantity.exponent, scale);
@@ -202,33 +202,33 @@ export function scaledValue(quantity: Quantity, scale: number): bigint {
   return exact ? rounded : rounded + 2n;
 }
 
-/** The amount in whole units, rounded away from zero: bytes of memory. */
+/** Returns the amount in whole units, rounded away from zero: bytes of memory. */
 export const valueOf = (quantity: Quantity): number => Number(scaledValue(quantity, 0));
 
-/** The amount in thousandths, rounded away from zero: milli CPU. */
+/** Returns the amount in thousandths, rounded away from zero: millicores. */
 export const milliValueOf = (quantity: Quantity): number => Number(scaledValue(quantity, -3));
 
-/** The whole number that the quantity is, unless it has a fraction or was too large or fine for 64 bits. */
+/** Returns the value as an integer; `undefined` when it has a fraction or does not fit 64 bits. */
 export function asInt64(quantity: Quantity): bigint | undefined {
   if (quantity.big || quantity.exponent < 0) return undefined;
   const value = rescaleUp(quantity.unscaled, quantity.exponent, 0);
   return fitsInt64(value) ? value : undefined;
 }
 
-/** Whether it is nothing. */
+/** True when the amount is 0. */
 export const isZeroQuantity = (quantity: Quantity): boolean => quantity.unscaled === 0n;
 
-/** -1, 0 or 1. */
+/** Returns -1, 0 or 1. */
 export const signOfQuantity = ({ unscaled }: Quantity): number =>
   unscaled === 0n ? 0 : unscaled < 0n ? -1 : 1;
 
-/** -1, 0 or 1, by amount alone. */
+/** Compares by amount. Returns -1, 0 or 1. */
 export function compareQuantities(a: Quantity, b: Quantity): number {
   const [left, right] = align(a, b);
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/** Do two quantities say the same amount? Texts that are no quantities are compared as texts. */
+/** True when two quantities are equal in amount. Texts that are not quantities are compared as texts. */
 export function sameAmount(a: string, b: string): boolean {
   if (a === b) return true;
   try {
@@ -238,7 +238,7 @@ export function sameAmount(a: string, b: string): boolean {
   }
 }
 
-/** The sum, in the format of the first; of the second when the first is zero. */
+/** Returns the sum in the format of the first, or of the second when the first is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   const format = isZeroQuantity(a) ? b.format : a.format;
   const bare = { unscaled: a.unscaled, exponent: a.exponent, format, big: a.big };
@@ -252,11 +252,11 @@ export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return { unscaled, exponent, format, big };
 }
 
-/** The difference, in the format of the first; of the second when the first is zero. */
+/** Returns the difference in the format of the first, or of the second when the first is zero. */
 export const subQuantities = (a: Quantity, b: Quantity): Quantity =>
   addQuantities(a, { ...b, unscaled: -b.unscaled });
 
-/** The larger of two; the first when equal. */
+/** Returns the larger quantity; the first when equal. */
 export const maxQuantity = (a: Quantity, b: Quantity): Quantity => (compareQuantities(b, a) > 0 ? b : a);
 
 function align(a: Quantity, b: Quantity): readonly [bigint, bigint, number] {
@@ -264,7 +264,7 @@ function align(a: Quantity, b: Quantity): readonly [bigint, bigint, number] {
   return [rescaleUp(a.unscaled, a.exponent, exponent), rescaleUp(b.unscaled, b.exponent, exponent), exponent];
 }
 
-/** Rounds away from zero to a multiple of `10^scale`, and says whether that changed nothing. */
+/** Rounds away from zero to a multiple of `10^scale`, and returns whether the value was exact. */
 export function roundUpQuantity(quantity: Quantity, scale: number): readonly [Quantity, boolean] {
   if (!quantity.big && quantity.exponent >= scale) return [quantity, true];
   const { format, big } = quantity;
@@ -277,7 +277,7 @@ export function roundUpQuantity(quantity: Quantity, scale: number): readonly [Qu
   return [rounded, compareQuantities(rounded, quantity) === 0];
 }
 
-/** The canonical text: no fraction, the largest suffix that loses nothing. A text read in canonical form stays as it was. */
+/** Formats a quantity in canonical form: no fraction, the largest suffix without loss. Canonical text that was parsed is kept. */
 export function formatQuantity(quantity: Quantity): string {
   if (quantity.text !== undefined) return quantity.text;
   if (isZeroQuantity(quantity)) return '0';
@@ -290,7 +290,7 @@ export function formatQuantity(quantity: Quantity): string {
 }
 
 function binaryText(whole: bigint, big: boolean): string {
-  // the one number that has no positive twin in 64 bits is written out
+  // -2^63 has no positive counterpart in 64 bits, so it is written in full.
   if (whole === minInt64 && !big) return `${whole}`;
   const [amount, times] = withoutFactors(whole, 1024n);
   return `${amount}${binaryByExponent.get(times * 10) ?? ''}`;
@@ -312,6 +312,6 @@ function withoutFactors(value: bigint, factor: bigint): readonly [bigint, number
   return [amount, times];
 }
 
-/** The canonical text of a quantity as it may stand in a manifest: text or a number. */
+/** Returns the canonical form of a quantity in a manifest, which may be text or a number. */
 export const canonicalQuantity = (value: string | number): string =>
   formatQuantity(parseQuantity(String(value)));

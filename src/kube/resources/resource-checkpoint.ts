@@ -5,7 +5,7 @@ import { goJson } from '../../go/go-json.ts';
 import type { PodResourceInfo, PodResourceMap } from './pod-resources.ts';
 import type { ResourceRequirements } from '../types.ts';
 
-/** A pod's entry as the kubelet writes it. */
+/** A pod's entry in the kubelet's format. */
 interface Entry {
   readonly ContainerResources?: Readonly<Record<string, ResourceRequirements>>;
   readonly PodLevelResources?: ResourceRequirements;
@@ -16,11 +16,11 @@ interface Checkpoint {
   readonly checksum: number;
 }
 
-/** Go dumps a text under its type before it is hashed. */
+/** Go prefixes a text with its type before hashing it. */
 const checksumOf = (data: string): number => fnv1a32(`(string)${data}`);
 
 /**
- * The text of a checkpoint of pods' resources: the kubelet's own, so that either finds what the other left.
+ * Encodes a checkpoint of pods' resources in the kubelet's format, so that each can read the other's.
  * Follows kubelet `state.NewCheckpoint` (pkg/kubelet/allocation/state).
  */
 export function encodeResourceCheckpoint(pods: PodResourceMap): string {
@@ -30,7 +30,7 @@ export function encodeResourceCheckpoint(pods: PodResourceMap): string {
   return JSON.stringify({ data, checksum: checksumOf(data) } satisfies Checkpoint);
 }
 
-/** A node of thousands writes the same entries each time but for a few. */
+/** Cache of encoded entries: a node with thousands of pods writes the same ones nearly every time. */
 const written = new WeakMap<PodResourceInfo, string>();
 
 function entryOf(info: PodResourceInfo | undefined): string {
@@ -44,7 +44,7 @@ function entryOf(info: PodResourceInfo | undefined): string {
   return text;
 }
 
-/** Reads a checkpoint. @throws {AgentError} `failed_precondition` when it is damaged: what it held cannot be guessed */
+/** Decodes a checkpoint. @throws {AgentError} `failed_precondition` when it is corrupt */
 export function decodeResourceCheckpoint(text: string): PodResourceMap {
   try {
     const { data, checksum } = JSON.parse(text) as Checkpoint;

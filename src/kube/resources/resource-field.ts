@@ -12,14 +12,14 @@ import { amountsOf, type ResourceList } from './resources.ts';
 import type { Container, Pod } from '../types.ts';
 import { isHugePageResource } from './resource-names.ts';
 
-/** What a `resourceFieldRef` asks for. */
+/** The resource that a `resourceFieldRef` selects. */
 export interface ResourceField {
   readonly resource: string;
-  /** Absent or zero: 1. */
+  /** Divisor; absent or zero: 1. */
   readonly divisor?: string;
 }
 
-/** Resources of which a missing limit means: all that the pod may have, or the node can give. */
+/** Resources whose missing limit is replaced by the pod's limit or the node's allocatable amount. */
 const boundedOutside: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];
 
 function amountOf(
@@ -37,11 +37,11 @@ function amountOf(
 }
 
 /**
- * The amount behind a `resourceFieldRef`, in units of its divisor, rounded up. Follows `resource.ExtractContainerResourceValue`.
+ * Returns the amount of a `resourceFieldRef` in units of its divisor, rounded up. Follows `resource.ExtractContainerResourceValue`.
  *
- * @param pod its own limit stands for one that the container does not set
- * @param allocatable the node's: it stands for a limit that neither sets
- * @throws {AgentError} `invalid_argument` for a resource that is not offered
+ * @param pod its limit replaces one that the container does not set
+ * @param allocatable the node's amounts; they replace a limit that neither sets
+ * @throws {AgentError} `invalid_argument` for an unsupported resource
  */
 export function resourceFieldValue(
   pod: Pod,
@@ -57,14 +57,14 @@ export function resourceFieldValue(
   )
     throw new AgentError('invalid_argument', `unsupported container resource : ${field.resource}`);
   const amount = amountOf(container, side, name, standIns(pod, allocatable));
-  const given = parseQuantity(field.divisor ?? '0');
-  const divisor = isZeroQuantity(given) ? parseQuantity('1') : given;
+  const specDivisor = parseQuantity(field.divisor ?? '0');
+  const divisor = isZeroQuantity(specDivisor) ? parseQuantity('1') : specDivisor;
   const units = name === 'cpu' ? milliValueOf : valueOf;
   return BigInt(Math.ceil(units(amount) / units(divisor))).toString();
 }
 
 /**
- * The container of a pod that a volume's `resourceFieldRef` names, regular or init.
+ * Returns the container, regular or init, that a volume's `resourceFieldRef` names.
  *
  * @throws {AgentError} `not_found`
  */
@@ -76,15 +76,15 @@ export function containerOfPod(pod: Pod, name: string): Container {
   throw new AgentError('not_found', `container ${name} not found`);
 }
 
-/** What stands for limits that a container does not set: the pod's CPU and memory, and else what the node has of what it knows. */
+/** Returns the replacements of missing limits: the pod's CPU and memory limits, otherwise the node's allocatable amounts. */
 function standIns(pod: Pod, allocatable: ResourceList): ResourceList {
   const whole = pod.spec?.resources?.limits ?? {};
   const amounts = amountsOf(whole);
-  const given = ['cpu', 'memory'].filter(
+  const podLimitNames = ['cpu', 'memory'].filter(
     (name) => Object.hasOwn(allocatable, name) && !isZeroQuantity(ownMember(amounts, name) ?? zeroQuantity),
   );
   return {
     ...allocatable,
-    ...Object.fromEntries(given.map((name) => [name, ownMember(whole, name) ?? '0'])),
+    ...Object.fromEntries(podLimitNames.map((name) => [name, ownMember(whole, name) ?? '0'])),
   };
 }

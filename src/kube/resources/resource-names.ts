@@ -1,19 +1,19 @@
 import { qualifiedNameRule } from '../validation/name-rules.ts';
 
-/** Huge pages of one size, e.g. `hugepages-2Mi`. */
+/** True for huge pages of one size, such as `hugepages-2Mi`. */
 export const isHugePageResource = (name: string): boolean => name.startsWith('hugepages-');
 
-/** A resource of Kubernetes' own: one without a domain, or with one of `kubernetes.io`. */
+/** True for Kubernetes' own resources: without a domain, or with `kubernetes.io`. */
 export const isNativeResource = (name: string): boolean =>
   !name.includes('/') || name.includes('kubernetes.io/');
 
-/** A resource of somebody else's domain that nodes tell of, e.g. `example.com/gpu`. Follows Kubernetes `IsExtendedResourceName`. */
+/** True for extended resources of other domains, such as `example.com/gpu`. Follows Kubernetes `IsExtendedResourceName`. */
 export const isExtendedResource = (name: string): boolean =>
   !isNativeResource(name) &&
   !name.startsWith('requests.') &&
   qualifiedNameRule(`requests.${name}`).length === 0;
 
-/** What a scheduler counts beside cpu, memory, ephemeral storage and pods. Follows Kubernetes `IsScalarResourceName`. */
+/** True for resources that schedulers count besides cpu, memory, ephemeral storage and pods. Follows Kubernetes `IsScalarResourceName`. */
 export const isScalarResource = (name: string): boolean =>
   isHugePageResource(name) ||
   name.includes('kubernetes.io/') ||

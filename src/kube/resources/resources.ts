@@ -14,32 +14,32 @@ import { isRestartableInitContainer } from '../restart-policy.ts';
 import type { Container, Pod, PodSpec } from '../types.ts';
 import { isHugePageResource } from './resource-names.ts';
 
-/** Amounts by resource name, as the API writes them. */
+/** Quantities by resource name, in API form. */
 export type ResourceList = Readonly<Record<string, string>>;
 
-/** Amounts by resource name, ready to be counted with. */
+/** Quantities by resource name, parsed. */
 export type Amounts = Readonly<Record<string, Quantity>>;
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
-/** Which of two lists of a container or pod is meant. */
+/** The list of a container's or pod's resources: requests or limits. */
 export type ResourceSide = 'requests' | 'limits';
 
-/** How the numbers of a pod are added up. */
+/** Options for adding up a pod's resources. */
 export interface PodResourcesOptions {
-  /** Leave `spec.overhead` out. */
+  /** Leave out `spec.overhead`. */
   readonly excludeOverhead?: boolean;
-  /** Leave `spec.resources` out. */
+  /** Leave out `spec.resources`. */
   readonly skipPodLevel?: boolean;
-  /** Count what a container still has, or was promised, where that is more than it asks for: an in-place resize may be under way. */
+  /** Use the status where it is larger than the spec: an in-place resize may be in progress. */
   readonly useStatusResources?: boolean;
 }
 
 const nothing: Amounts = {};
-/** Pods of one template share their lists, and each list is read again and again. */
+/** Cache of parsed lists: pods of one template share them, and each is read again and again. */
 const amounts = new WeakMap<ResourceList, Amounts>();
 
-/** Reads a resource list. @throws {AgentError} `invalid_argument` for a quantity that is none */
+/** Parses a resource list. @throws {AgentError} `invalid_argument` for an invalid quantity */
 export function amountsOf(list: ResourceList | undefined): Amounts {
   if (!list) return nothing;
   let found = amounts.get(list);
@@ -50,7 +50,7 @@ export function amountsOf(list: ResourceList | undefined): Amounts {
   return found;
 }
 
-/** Writes a resource list in canonical form. */
+/** Formats a resource list in canonical form. */
 export const resourceListOf = (amounts: Amounts): ResourceList =>
   Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, formatQuantity(amount)]));
 
@@ -66,8 +66,8 @@ const add = (a: Amounts, b: Amounts): Amounts => combine(a, b, addQuantities);
 const greater = (a: Amounts, b: Amounts): Amounts => combine(a, b, maxQuantity);
 
 /**
- * What the containers of a pod need at their peak: regular ones and sidecars together, or an init container beside the sidecars
- * that are declared before it, whichever is more.
+ * Returns the peak resources of a pod's containers: regular containers and sidecars together, or an init container with the sidecars
+ * declared before it, whichever is larger.
  *
  * Follows `resourcehelper.AggregateContainerRequests` and `AggregateContainerLimits`.
  */
@@ -91,7 +91,7 @@ export function aggregateContainers(
   return greater(total, initPeak);
 }
 
-/** Resources that `spec.resources` of a pod may name. */
+/** True for resources that pod-level `spec.resources` may contain. */
 export const isPodLevelResource = (name: string): boolean =>
   name === 'cpu' || name === 'memory' || isHugePageResource(name);
 
@@ -104,7 +104,7 @@ function withPodLevel(amounts: Amounts, pod: Pod, side: ResourceSide): Amounts {
 
 const emptySpec: PodSpec = { containers: [] };
 
-/** Requests with what the status shows (`determineContainerReqs`): a resize that never fits does not count. */
+/** Returns requests that take the status into account (`determineContainerReqs`); an infeasible resize does not count. */
 function requestsByStatus(pod: Pod): (container: Container) => Amounts {
   const { conditions, containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const byName = new Map([...initContainerStatuses, ...containerStatuses].map((one) => [one.name, one]));
@@ -112,15 +112,15 @@ function requestsByStatus(pod: Pod): (container: Container) => Amounts {
     ({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible',
   );
   return ({ name, resources }) => {
-    const asked = amountsOf(resources?.requests);
+    const desired = amountsOf(resources?.requests);
     const { resources: applied, allocatedResources } = byName.get(name) ?? {};
-    if (!applied) return asked;
+    if (!applied) return desired;
     const held = greater(amountsOf(applied.requests), amountsOf(allocatedResources));
-    return infeasible ? held : greater(asked, held);
+    return infeasible ? held : greater(desired, held);
   };
 }
 
-/** What the pod asks for, overhead included. Follows `resourcehelper.PodRequests`. */
+/** Returns the pod's requests including overhead. Follows `resourcehelper.PodRequests`. */
 export function podRequests(pod: Pod, options: PodResourcesOptions = {}): Amounts {
   const containers = aggregateContainers(
     pod.spec ?? emptySpec,
@@ -131,7 +131,7 @@ export function podRequests(pod: Pod, options: PodResourcesOptions = {}): Amount
   return options.excludeOverhead ? requests : add(requests, amountsOf(pod.spec?.overhead));
 }
 
-/** What the pod may use; overhead counts only where there is a limit. Follows `resourcehelper.PodLimits`. */
+/** Returns the pod's limits; overhead is added only to resources with a limit. Follows `resourcehelper.PodLimits`. */
 export function podLimits(pod: Pod, options: PodResourcesOptions = {}): Amounts {
   const containers = aggregateContainers(pod.spec ?? emptySpec, 'limits');
   const limits = options.skipPodLevel ? containers : withPodLevel(containers, pod, 'limits');
@@ -161,7 +161,7 @@ const hasAll = (amounts: Amounts): boolean => qosResources.every((name) => amoun
 interface QosSums {
   readonly requests: Amounts;
   readonly limits: Amounts;
-  /** Everyone who counts has both limits. */
+  /** True when every container has a CPU and a memory limit. */
   readonly limited: boolean;
 }
 
@@ -186,41 +186,42 @@ function qosSums(spec: PodSpec): QosSums {
 }
 
 /**
- * The pod's quality of service by its spec alone: nothing asked for, everything limited to what is asked for, or in between.
+ * Computes a pod's QoS class from its spec: BestEffort without requests and limits, Guaranteed when all limits equal the requests,
+ * otherwise Burstable.
  *
  * Follows `qos.ComputePodQOS`.
  */
 export function computeQosClass(spec: PodSpec): QosClass {
   const { requests, limits, limited } = qosSums(spec);
-  const [asked, bounded] = [Object.entries(requests), Object.keys(limits)];
-  if (asked.length === 0 && bounded.length === 0) return 'BestEffort';
-  const equal = asked.every(([name, amount]) => {
+  const [requested, bounded] = [Object.entries(requests), Object.keys(limits)];
+  if (requested.length === 0 && bounded.length === 0) return 'BestEffort';
+  const equal = requested.every(([name, amount]) => {
     const limit = ownMember(limits, name);
     return limit !== undefined && compareQuantities(limit, amount) === 0;
   });
-  return limited && equal && asked.length === bounded.length ? 'Guaranteed' : 'Burstable';
+  return limited && equal && requested.length === bounded.length ? 'Guaranteed' : 'Burstable';
 }
 
-const known = new WeakMap<PodSpec, QosClass>();
+const classes = new WeakMap<PodSpec, QosClass>();
 
-/** The class that the pod's status names, else the one of its spec. Follows `qos.GetPodQOS`. */
+/** Returns the QoS class in the pod's status, otherwise the one of its spec. Follows `qos.GetPodQOS`. */
 export function qosClassOf(pod: Pod): QosClass {
-  const told = pod.status?.qosClass;
-  if (told !== undefined && told !== '') return told as QosClass;
+  const statusClass = pod.status?.qosClass;
+  if (statusClass !== undefined && statusClass !== '') return statusClass as QosClass;
   const spec = pod.spec ?? emptySpec;
-  let found = known.get(spec);
-  if (found === undefined) known.set(spec, (found = computeQosClass(spec)));
+  let found = classes.get(spec);
+  if (found === undefined) classes.set(spec, (found = computeQosClass(spec)));
   return found;
 }
 
-/** Whether the pod as a whole has requests or limits that count (`resourcehelper.IsPodLevelResourcesSet`). */
+/** True when the pod has pod-level requests or limits (`resourcehelper.IsPodLevelResourcesSet`). */
 export const hasPodLevelResources = (pod: Pod): boolean =>
   [pod.spec?.resources?.requests, pod.spec?.resources?.limits].some((list) =>
     Object.keys(list ?? {}).some(isPodLevelResource),
   );
 
 /**
- * What a pod asks for of one resource; pod-level requests stand alone, overhead counts only beside a request.
+ * Returns a pod's request of one resource; pod-level requests replace the containers', overhead is added only to an existing request.
  *
  * Follows Kubernetes `resource.GetResourceRequestQuantity`.
  */
@@ -233,7 +234,7 @@ export function podRequestOf(pod: Pod, resource: string): Quantity {
   return overhead && signOfQuantity(amount) !== 0 ? addQuantities(amount, overhead) : amount;
 }
 
-/** Bytes of a huge page resource's page, from its name; `undefined` when the name is none. */
+/** Returns the page size in bytes of a huge page resource name; `undefined` for other names. */
 export function hugePageSizeOf(name: string): Quantity | undefined {
   const size = isHugePageResource(name) ? tryParseQuantity(name.slice('hugepages-'.length)) : '';
   return typeof size === 'string' ? undefined : size;

@@ -16,7 +16,7 @@ type FieldRequirement = NonNullable<NodeSelectorTerm['matchFields']>[number];
 const must = 'requiredDuringSchedulingIgnoredDuringExecution';
 const wish = 'preferredDuringSchedulingIgnoredDuringExecution';
 
-/** Where the pod wants to run: by node, near pods, far from pods. */
+/** Validates affinity: to nodes, to pods, and pod anti-affinity. */
 export function* validateAffinity(field: string, affinity: Affinity): Faults {
   if (affinity.nodeAffinity) yield* nodeAffinity(`${field}.nodeAffinity`, affinity.nodeAffinity);
   if (affinity.podAffinity) yield* podAffinity(`${field}.podAffinity`, affinity.podAffinity);
@@ -33,7 +33,7 @@ function* nodeAffinity(field: string, affinity: NonNullable<Affinity['nodeAffini
   }
   for (const [i, { weight, preference }] of (affinity[wish] ?? []).entries()) {
     yield* weightFaults(`${field}.${wish}[${i}].weight`, weight);
-    // a value that no label can have is let through in a wish
+    // Preferences accept values that are not valid label values.
     yield* nodeTerm(`${field}.${wish}[${i}].preference`, preference, false);
   }
 }
@@ -85,7 +85,7 @@ function* podTerm(field: string, term: Partial<PodTerm> = {}): Faults {
   yield* labelName(`${field}.topologyKey`, key);
 }
 
-/** Keys whose values are the pod's own. Follows Kubernetes `ValidateMatchLabelKeysAndMismatchLabelKeys`. */
+/** Validates `matchLabelKeys` and `mismatchLabelKeys`. Follows Kubernetes `ValidateMatchLabelKeysAndMismatchLabelKeys`. */
 export function* matchKeys(
   field: string,
   term: Pick<Partial<PodTerm>, 'matchLabelKeys' | 'mismatchLabelKeys' | 'labelSelector'>,
@@ -109,7 +109,7 @@ function* labelKeys(field: string, keys: readonly string[], selector: Selector |
   for (const [i, key] of keys.entries()) yield* labelName(`${field}[${i}]`, key);
 }
 
-/** The API server adds each key to the selector as one expression; every other mention of that key is the user's own. */
+/** The API server adds each key to the selector as one expression; other requirements with that key conflict. */
 function* mergedKeys(field: string, match: readonly string[], selector: Selector | undefined): Faults {
   const seen = new Set(Object.keys(selector?.matchLabels ?? {}));
   for (const { key } of selector?.matchExpressions ?? []) {

@@ -23,10 +23,10 @@ const restartPolicies = ['Always', 'Never', 'OnFailure'];
 const mostRules = 20;
 const mostExitCodes = 255;
 
-/** A manifest may lack the name; containers without one have the same. */
+/** Returns a container's name; empty in manifests without one. */
 const nameOf = ({ name = '' }: Partial<Container | EphemeralContainer>): string => name;
 
-/** The regular containers of a pod. */
+/** Validates the regular containers of a pod. */
 export function* validateContainers(field: string, context: PodContext): Faults {
   const containers = context.pod.spec?.containers ?? [];
   if (containers.length === 0) return yield required(field);
@@ -43,7 +43,7 @@ export function* validateContainers(field: string, context: PodContext): Faults 
   yield* validateUniqueHostPorts(field, containers);
 }
 
-/** Init containers: names apart from all others', hooks and probes for sidecars alone. */
+/** Validates init containers: unique names; hooks and probes for sidecars only. */
 export function* validateInitContainers(field: string, context: PodContext): Faults {
   const names = new Set((context.pod.spec?.containers ?? []).map(nameOf));
   for (const [i, container] of (context.pod.spec?.initContainers ?? []).entries()) {
@@ -86,7 +86,7 @@ function* noHooksNorProbes(field: string, container: Container): Faults {
       yield forbidden(`${field}.${key}`, 'may not be set for init containers without restartPolicy=Always');
 }
 
-/** Without a policy its rules are not looked at. */
+/** Validates restart rules; they are ignored without a policy. */
 function* initRestartPolicy(field: string, container: Container): Faults {
   if (container.restartPolicy !== undefined) yield* restartPolicy(field, container);
   else if ((container.restartPolicyRules ?? []).length > 0) yield policyMissing(field);
@@ -126,11 +126,11 @@ const withoutEphemeral = [
   'lifecycle',
 ] as const;
 
-/** As in Go: an empty list is there, and so is a hook without anything in it; `resources` are always, filled in or not. */
+/** True when a field is set as in Go: an empty list is, and so is a hook without members; `resources` always is. */
 const isSet = (value: unknown, key: string): boolean =>
   key === 'resources' ? Object.keys(value ?? {}).length > 0 : value !== undefined;
 
-/** Ephemeral containers: a guest's rights only. */
+/** Validates ephemeral containers, for which most fields are disallowed. */
 export function* validateEphemeralContainers(field: string, context: PodContext): Faults {
   const { containers = [], initContainers = [], ephemeralContainers = [] } = context.pod.spec ?? {};
   const targets = new Set([...containers, ...initContainers].map(nameOf));
@@ -179,7 +179,7 @@ function* common(field: string, container: Container | EphemeralContainer, conte
     yield* validateSecurityContext(`${field}.securityContext`, container.securityContext, context);
 }
 
-/** When an image is pulled. */
+/** Validates an image pull policy. */
 export function* pullPolicy(field: string, policy: string | undefined): Faults {
   if ((policy ?? '') === '') yield required(field);
   else yield* oneOf(field, policy, ['Always', 'IfNotPresent', 'Never']);
@@ -200,7 +200,7 @@ function* resizePolicy(field: string, container: Container, { pod }: PodContext)
   }
 }
 
-/** Images of real pods (not of templates) are written without spaces around. */
+/** Rejects leading and trailing spaces in images of pods (not of templates). */
 export function* imageSpaces(field: string, { image = '' }: { readonly image?: string }): Faults {
   if (image.trim() !== image)
     yield invalid(`${field}.image`, image, 'must not have leading or trailing whitespace');

@@ -15,14 +15,14 @@ type Lifecycle = NonNullable<Container['lifecycle']>;
 type Handler = NonNullable<Lifecycle['preStop']>;
 type HttpGet = NonNullable<Probe['httpGet']>;
 
-/** What a container's defaults depend on beside itself. */
+/** Context of a container's defaults. */
 export interface ContainerContext {
   readonly hostNetwork: boolean;
-  /** Requests follow limits; not for ephemeral containers. */
+  /** Requests default to limits; false for ephemeral containers. */
   readonly requestsFromLimits: boolean;
 }
 
-/** The API defaults of one container (Kubernetes `SetDefaults_Container` and its parts). */
+/** Sets the API defaults of a container (Kubernetes `SetDefaults_Container` and its parts). */
 export function defaultContainer<T extends Container | EphemeralContainer>(
   container: T,
   context: ContainerContext,
@@ -88,7 +88,7 @@ const defaultLifecycle = (lifecycle: Lifecycle): Lifecycle => ({
   ...(lifecycle.preStop && { preStop: defaultHandler(lifecycle.preStop) }),
 });
 
-/** Quantities in canonical form, no finer than a thousandth; a limit without request requests as much. */
+/** Rounds quantities up to thousandths in canonical form; a missing request defaults to the limit. */
 export function defaultResources(
   resources: ResourceRequirements,
   requestsFromLimits: boolean,
@@ -103,7 +103,7 @@ export function defaultResources(
   };
 }
 
-/** A resource list with each amount rounded up to a thousandth and written canonically; what is no quantity stays. */
+/** Returns a resource list with each quantity rounded up to a thousandth in canonical form; invalid quantities stay unchanged. */
 export function canonicalResources(
   list: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> | undefined {

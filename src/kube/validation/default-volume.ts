@@ -5,7 +5,7 @@ import { orElse, textOf } from './shared.ts';
 
 const defaultMode = 0o644;
 
-/** The API defaults of one volume; a volume without a source is an emptyDir (Kubernetes `SetDefaults_Volume…`). */
+/** Sets the API defaults of a volume; one without a source becomes an emptyDir (Kubernetes `SetDefaults_Volume…`). */
 export function defaultVolume(volume: Volume): Volume {
   const sources = Object.entries(volume).filter(([key, source]) => key !== 'name' && source);
   if (sources.length === 0) return { ...volume, emptyDir: {} };
@@ -72,7 +72,7 @@ function withDownwardItems(source: Source): Source {
   return items ? { ...source, items: items.map(withFieldVersion) } : source;
 }
 
-/** A `fieldRef` without a version means v1; a `resourceFieldRef` without divisor divides by nothing (written `0`). */
+/** Sets the default version v1 of a `fieldRef`, and the default divisor `0` of a `resourceFieldRef`. */
 export function withFieldVersion<T extends object>(holder: T): T {
   const { fieldRef, resourceFieldRef } = holder as Readonly<Record<string, Source | undefined>>;
   return {

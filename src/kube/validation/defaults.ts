@@ -17,8 +17,8 @@ import { orElse } from './shared.ts';
 import { isHugePageResource } from '../resources/resource-names.ts';
 
 /**
- * A pod with the API's defaults filled in, as the API server stores it and the kubelet reads a manifest: what was absent or zero gets
- * its default, resource amounts their canonical text. Idempotent; the given pod stays as it is.
+ * Returns a pod with the API's defaults, as the API server stores it and the kubelet reads a manifest: absent or zero fields get
+ * their default, quantities their canonical form. Idempotent; the argument is not changed.
  *
  * Follows Kubernetes `SetObjectDefaults_Pod` (pkg/apis/core/v1, v1.36).
  */
@@ -41,7 +41,7 @@ function defaultSpec(spec: PodSpec): PodSpec {
     restartPolicy: orElse(spec.restartPolicy, 'Always'),
     dnsPolicy: orElse(spec.dnsPolicy, 'ClusterFirst'),
     schedulerName: orElse(spec.schedulerName, 'default-scheduler'),
-    // a negative grace period means the shortest one
+    // Negative values become 1.
     terminationGracePeriodSeconds:
       (spec.terminationGracePeriodSeconds ?? 30) < 0 ? 1 : (spec.terminationGracePeriodSeconds ?? 30),
     enableServiceLinks: spec.enableServiceLinks ?? true,
@@ -53,7 +53,7 @@ function defaultSpec(spec: PodSpec): PodSpec {
 function lists(spec: PodSpec, main: ContainerContext, debug: ContainerContext): Partial<PodSpec> {
   const fill = (container: Container): Container => defaultContainer(container, main);
   const { initContainers, ephemeralContainers } = spec;
-  // manifests may lack the list; the fault is named by validation
+  // Manifests may lack the list; validation reports that.
   const containers = spec.containers as readonly Container[] | undefined;
   return {
     containers: (containers ?? []).map(fill),
@@ -66,14 +66,15 @@ function lists(spec: PodSpec, main: ContainerContext, debug: ContainerContext): 
   };
 }
 
-/** The old name of the service account follows the new one, and stands in for it when only the old one is set. */
+/** Copies `serviceAccountName` to the deprecated `serviceAccount`, or the reverse when only the latter is set. */
 function accountNames(spec: PodSpec): Partial<PodSpec> {
   const name = orElse(spec.serviceAccountName, spec.serviceAccount ?? '');
   return name === '' ? {} : { serviceAccountName: name, serviceAccount: name };
 }
 
 /**
- * Requests of the whole pod: the sum of its containers' where they have any, else the pod's limit. Huge page limits follow the containers'.
+ * Returns pod-level defaults: requests are the sum of the containers' or, without any, the pod's limit. Huge page limits follow the
+ * containers'.
  *
  * Follows Kubernetes `defaultPodRequests` and `defaultHugePagePodLimits`.
  */
@@ -96,6 +97,6 @@ function defaultPodLevel(pod: Pod & { readonly spec: PodSpec }): PodSpec {
 const pick = (list: ResourceList, counts: (name: string) => boolean): ResourceList =>
   Object.fromEntries(Object.entries(list).filter(([name]) => counts(name)));
 
-/** Members that hold something. */
+/** Drops empty members. */
 const filled = (lists: Readonly<Record<string, ResourceList>>): Readonly<Record<string, ResourceList>> =>
   Object.fromEntries(Object.entries(lists).filter(([, list]) => Object.keys(list).length > 0));

@@ -1,6 +1,6 @@
 import type { Container, EphemeralContainer, Pod, PodSpec, Volume } from '../types.ts';
 
-/** Features whose fields the API server takes in only when they are on. Absent means off, the default of Kubernetes 1.36. */
+/** Feature gates whose fields the API server drops while they are off. Absent means off, the default of Kubernetes 1.36. */
 export interface PodFeatures {
   /** `lifecycle.stopSignal` (gate ContainerStopSignals). */
   readonly containerStopSignals?: boolean;
@@ -11,7 +11,7 @@ export interface PodFeatures {
 }
 
 /**
- * A pod without the fields of features that are off; a field that the stored pod already uses may stay (`keeps`).
+ * Returns a pod without the fields of features that are off; fields that the stored pod already uses may stay (`keeps`).
  *
  * Follows Kubernetes `DropDisabledPodFields`.
  */
@@ -26,8 +26,10 @@ export function dropDisabledFields(pod: Pod, features: PodFeatures = {}, keeps: 
   const unsignalled = signals ? grouped : withoutStopSignals(grouped);
   const { volumes } = unsignalled;
   if ((certificates && bundles) || !volumes) return { ...pod, spec: unsignalled };
-  const kept = bundles ? volumes : volumes.map((volume) => withoutSource(volume, 'clusterTrustBundle'));
-  const certified = certificates ? kept : kept.map((volume) => withoutSource(volume, 'podCertificate'));
+  const remaining = bundles ? volumes : volumes.map((volume) => withoutSource(volume, 'clusterTrustBundle'));
+  const certified = certificates
+    ? remaining
+    : remaining.map((volume) => withoutSource(volume, 'podCertificate'));
   return { ...pod, spec: { ...unsignalled, volumes: certified } };
 }
 
@@ -49,10 +51,10 @@ function withoutStopSignal<T extends Container | EphemeralContainer>(container: 
   return rest as T;
 }
 
-/** A volume whose sources lack one kind; the source stays, if empty. */
+/** Returns a volume without sources of one kind; the entry stays, if empty. */
 function withoutSource(volume: Volume, kind: 'clusterTrustBundle' | 'podCertificate'): Volume {
   const sources = volume.projected?.sources;
   if (!sources) return volume;
-  const kept = sources.map(({ [kind]: _dropped, ...source }) => source);
-  return { ...volume, projected: { ...volume.projected, sources: kept } };
+  const remaining = sources.map(({ [kind]: _dropped, ...source }) => source);
+  return { ...volume, projected: { ...volume.projected, sources: remaining } };
 }

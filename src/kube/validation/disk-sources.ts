@@ -13,10 +13,10 @@ function* namedSecret(field: string, secret: unknown): Faults {
   if (secret !== undefined && secret !== null) yield* needs(field, secret as Source, 'name');
 }
 
-function* between(field: string, value: unknown, least: number, told = least): Faults {
+function* between(field: string, value: unknown, least: number, shown = least): Faults {
   const number = Number(value ?? 0);
   if (number < least || number > 255)
-    yield invalid(field, number, `must be between ${told} and 255, inclusive`);
+    yield invalid(field, number, `must be between ${shown} and 255, inclusive`);
 }
 
 const initiator =
@@ -53,7 +53,7 @@ export const fc: SourceRule = function* (field, source) {
   else yield* between(`${field}.lun`, source['lun'], 0);
 };
 
-/** A disk of a cloud with partitions. */
+/** Returns the rule of a cloud disk with partitions. */
 export const partitioned = (key: string): SourceRule =>
   function* (field, source) {
     yield* needs(field, source, key);

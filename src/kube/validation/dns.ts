@@ -9,7 +9,7 @@ const mostNameservers = 3;
 const mostSearches = 32;
 const mostSearchCharacters = 2048;
 
-/** How names are resolved, where the policy does not say it all. */
+/** Validates `dnsConfig`. */
 export function* validateDnsConfig(field: string, config: DnsConfig | undefined, policy: string): Faults {
   if (policy === 'None') {
     if (!config) return yield required(field, 'must provide `dnsConfig` when `dnsPolicy` is None');
@@ -50,7 +50,7 @@ function* searchFaults(field: string, searches: readonly string[]): Faults {
   }
 }
 
-/** Lines that the pod's hosts file gets. */
+/** Validates `hostAliases`. */
 export function* validateHostAliases(field: string, aliases: NonNullable<PodSpec['hostAliases']>): Faults {
   for (const [i, alias] of aliases.entries()) {
     const { ip = '', hostnames = [] } = alias as Partial<typeof alias>;

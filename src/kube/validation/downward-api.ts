@@ -12,13 +12,13 @@ const volumeFields = [
   'metadata.uid',
 ];
 
-/** Facts about the pod as files. */
+/** Validates a downward API volume. */
 export function* validateDownwardApi(field: string, source: Source): Faults {
   yield* fileMode(`${field}.defaultMode`, source['defaultMode'] as number | undefined);
   for (const item of (source['items'] ?? []) as readonly Source[]) yield* downwardFile(field, item);
 }
 
-/** One such file; all its faults are the volume's. */
+/** Validates one file; its errors are reported for the volume. */
 export function* downwardFile(field: string, item: Source): Faults {
   const path = textOf(item, 'path');
   if (path === '') yield required(`${field}.path`);

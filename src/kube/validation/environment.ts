@@ -25,7 +25,7 @@ const containerResources = ['cpu', 'ephemeral-storage', 'memory']
   .sort();
 const sizes = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
-/** The variables of a container. */
+/** Validates the environment variables of a container. */
 export function* validateEnv(field: string, env: readonly EnvVar[]): Faults {
   for (const [i, variable] of env.entries()) {
     const name = (variable as Partial<EnvVar>).name ?? '';
@@ -56,7 +56,7 @@ function* valueFrom(field: string, source: EnvSource, value: string): Faults {
   else if (count > 1) yield invalid(field, '', 'may not have more than one field specified at a time');
 }
 
-/** A field of the pod by path; `supported` are those that may be named without subscript. */
+/** Validates a field reference; `supported` are the paths without subscript. */
 export function* fieldSelector(
   field: string,
   { apiVersion = '', fieldPath = '' }: { readonly apiVersion?: string; readonly fieldPath?: string },
@@ -74,7 +74,7 @@ export function* fieldSelector(
   } else if (!supported.includes(path)) yield unsupported(`${field}.fieldPath`, path, [...supported].sort());
 }
 
-/** A resource of a container; in volumes the container must be named. */
+/** Validates a resource reference; in volumes, the container name is required. */
 export function* resourceSelector(
   field: string,
   reference: { readonly containerName?: string; readonly resource?: string; readonly divisor?: string },
@@ -130,7 +130,7 @@ function* fileKeySelector(
   else yield* noBacksteps(`${field}.path`, path);
 }
 
-/** Whole ConfigMaps and Secrets as variables. */
+/** Validates `envFrom`. */
 export function* validateEnvFrom(field: string, sources: readonly EnvFrom[]): Faults {
   for (const [i, { prefix = '', configMapRef, secretRef }] of sources.entries()) {
     const at = `${field}[${i}]`;
@@ -144,7 +144,7 @@ export function* validateEnvFrom(field: string, sources: readonly EnvFrom[]): Fa
   }
 }
 
-/** The name of an object that is referred to. */
+/** Validates the name of a referenced object. */
 export function* objectName(field: string, name = ''): Faults {
   if (name === '') yield required(field);
   else yield* invalidEach(field, name, dns1123Subdomain(name));

@@ -11,7 +11,7 @@ type Source = Readonly<Record<string, unknown>>;
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 
-/** A claim made for the pod alone: its template, and the name that it will get. */
+/** Validates a generic ephemeral volume: its template, and the name of its claim. */
 export function* validateEphemeralVolume(
   field: string,
   source: Source,
@@ -27,7 +27,7 @@ export function* validateEphemeralVolume(
     yield invalid(field.replace(/\.ephemeral$/, '.name'), name, `PVC name ${goQuote(claim)}: ${fault}`);
 }
 
-/** Metadata that a template cannot have, in Go's order, and what a fault calls it. */
+/** Metadata that a template cannot have, in Go's order, and its name in messages. */
 const notInTemplates: readonly (readonly [key: string, named?: string])[] = [
   ['name'],
   ['generateName'],
@@ -93,7 +93,7 @@ function* storageKind(field: string, spec: Source): Faults {
     yield* invalidEach(`${field}.volumeAttributesClassName`, attributes, dns1123Subdomain(attributes));
 }
 
-/** What the volume is filled from. */
+/** Validates `dataSource` and `dataSourceRef`. */
 function* dataSources(field: string, source: Source | undefined, ref: Source | undefined): Faults {
   if (source) yield* dataSource(`${field}.dataSource`, source);
   if (ref) yield* dataSource(`${field}.dataSourceRef`, ref);

@@ -1,7 +1,7 @@
 import { goQuote } from '../../go/go-quote.ts';
 import { goStructJson } from '../../go/go-json.ts';
 
-/** What kind of fault a field has, in the words of the message. */
+/** Type of a field error, in the words of the message. */
 export type FieldErrorType =
   | 'Required value'
   | 'Invalid value'
@@ -13,7 +13,7 @@ export type FieldErrorType =
   | 'Too many'
   | 'Internal error';
 
-/** The machine-readable cause of each kind, as a Status names it. */
+/** Reason in a Status for each type of field error. */
 export const fieldErrorReasons: Readonly<Record<FieldErrorType, string>> = {
   'Required value': 'FieldValueRequired',
   'Invalid value': 'FieldValueInvalid',
@@ -26,18 +26,18 @@ export const fieldErrorReasons: Readonly<Record<FieldErrorType, string>> = {
   'Internal error': 'InternalError',
 };
 
-/** One fault of one field. Follows apimachinery `field.Error`. */
+/** An error of one field. Follows apimachinery `field.Error`. */
 export interface FieldError {
   readonly type: FieldErrorType;
   /** `spec.containers[0].name` */
   readonly field: string;
-  /** The value at fault, as {@link bodyOf} shows it; absent for kinds that show none. */
+  /** The invalid value in the form that {@link bodyOf} prints; absent for types that print none. */
   readonly value?: unknown;
-  /** What would be right; empty when the kind says it all. */
+  /** What would be valid; empty when the type says it all. */
   readonly detail: string;
 }
 
-/** Faults as they are found, in Kubernetes' order. */
+/** Errors as they are found, in Kubernetes' order. */
 export type Faults = Generator<FieldError, void, undefined>;
 
 export const required = (field: string, detail = ''): FieldError => ({
@@ -93,22 +93,22 @@ const withoutValue: ReadonlySet<FieldErrorType> = new Set([
   'Internal error',
 ]);
 
-/** The fault without its field: kind, value and what would be right (`field.Error.ErrorBody`). */
+/** Formats an error without its field: type, value and detail (`field.Error.ErrorBody`). */
 export function bodyOf(error: FieldError): string {
   const shown = withoutValue.has(error.type) ? '' : `: ${shownOf(error)}`;
   return `${error.type}${shown}${error.detail === '' ? '' : `: ${error.detail}`}`;
 }
 
-/** The fault as one line: `spec.containers[0].name: Required value`. */
+/** Formats an error as one line: `spec.containers[0].name: Required value`. */
 export const formatFieldError = (error: FieldError): string => `${error.field}: ${bodyOf(error)}`;
 
-/** Several faults as Kubernetes joins them: one alone, more in brackets, each text once. */
+/** Joins errors as Kubernetes does: a single one as it is, several in brackets, without duplicates. */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map(formatFieldError))];
   return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
 }
 
-/** What is not one of a set of texts is shown as JSON, all else as Go shows it. */
+/** Formats the value: as JSON for unsupported values, otherwise as Go does. */
 const shownOf = ({ type, value }: FieldError): string =>
   type === 'Unsupported value' && typeof value === 'string' ? goStructJson(value) : show(value);
 
@@ -118,12 +118,12 @@ function show(value: unknown): string {
   return goStructJson(value);
 }
 
-/** `invalid` for each text of a rule. */
+/** Yields an `invalid` error for each message of a rule. */
 export function* invalidEach(field: string, value: string, texts: readonly string[]): Faults {
   for (const text of texts) yield invalid(field, value, text);
 }
 
-/** A fault unless the value is one of those supported. */
+/** Yields an error unless the value is supported. */
 export function* oneOf(field: string, value: string | undefined, supported: readonly string[]): Faults {
   if (!supported.includes(value ?? '')) yield unsupported(field, value ?? '', supported);
 }

@@ -9,7 +9,7 @@ type Map = Readonly<Record<string, string>>;
 
 const must = 'requiredDuringSchedulingIgnoredDuringExecution';
 
-/** A gated pod may ask for more of its node, never for less. */
+/** Validates the node selector of a gated pod, which may only get additions. */
 export function* validateNodeSelectorMutation(field: string, after: Map, before: Map): Faults {
   if (Object.entries(before).every(([key, value]) => ownMember(after, key) === value)) return;
   yield invalid(
@@ -19,7 +19,7 @@ export function* validateNodeSelectorMutation(field: string, after: Map, before:
   );
 }
 
-/** The same for node affinity: each required term may only be narrowed; preferences are free. */
+/** Validates the node affinity of a gated pod: each required term may only be narrowed; preferences may change. */
 export function* validateNodeAffinityMutation(
   field: string,
   after: NodeAffinity | undefined,
@@ -41,9 +41,10 @@ function* narrowedTerms(at: string, terms: readonly Term[], had: readonly Term[]
     const old = had[i];
     const startsWith = (list: readonly unknown[] = [], head: readonly unknown[] = []): boolean =>
       isDeepStrictEqual(list.slice(0, head.length), head);
-    const kept =
+    const isNarrowed =
       startsWith(term.matchExpressions, old?.matchExpressions) &&
       startsWith(term.matchFields, old?.matchFields);
-    if (!kept) yield invalid(`${at}[${i}]`, term, 'only additions are allowed (no mutations or deletions)');
+    if (!isNarrowed)
+      yield invalid(`${at}[${i}]`, term, 'only additions are allowed (no mutations or deletions)');
   }
 }

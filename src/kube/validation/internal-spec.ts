@@ -2,10 +2,10 @@ import { ownMember, tableOf } from '../../base/own.ts';
 import type { PodSpec } from '../types.ts';
 
 /**
- * Kubernetes' internal form of a pod spec, as its update errors show it: every field, in order, under its Go name, `null` where unset.
- * A row lists the fields of one struct. A field is its name and how its zero looks: nothing for text, `?` for a pointer, list or map, `!`
- * for false, `#` for 0, `=T` for a struct T that is always there, `?T` and `[T` for a pointer to or a list of T. `Go:json` where the name of
- * the API is not the Go name with a small head.
+ * The internal form of a pod spec, as Kubernetes' update errors show it: every field, in order, under its Go name, `null` where unset.
+ * A row lists the fields of one struct: each is its name and its zero value: nothing for text, `?` for a pointer, list or map, `!`
+ * for false, `#` for 0, `=T` for an embedded struct T, `?T` and `[T` for a pointer to or a list of T. `Go:json` where the API name
+ * is not the Go name in lower camel case.
  */
 const structs: Readonly<Record<string, string>> = {
   PodSpec:
@@ -156,7 +156,7 @@ interface Field {
   readonly struct: string;
 }
 
-/** `HTTPGet` → `httpGet`: the capitals of the first word become small. */
+/** Converts a Go name to the API name: `HTTPGet` → `httpGet`. */
 const jsonName = (go: string): string =>
   go.replace(/^(?:[A-Z]+(?=[A-Z][a-z])|[A-Z]+(?=$)|[A-Z])/, (head) => head.toLowerCase());
 
@@ -175,7 +175,7 @@ type Source = Readonly<Record<string, unknown>>;
 
 const zeros: Readonly<Record<string, unknown>> = tableOf({ '': '', '!': false, '#': 0 });
 
-/** Any struct of the table in its internal form. */
+/** Converts a value to the internal form of a struct. */
 export const internalForm = (struct: string, source: Source): unknown => internal(struct, source);
 
 function internal(struct: string, source: Source): Source {
@@ -198,7 +198,7 @@ function shape(kind: string, struct: string, value: unknown): unknown {
 const sortedKeys = (map: Source): Source =>
   Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** A spec in its internal form; the host's namespaces stand in the security context there. */
+/** Converts a pod spec to its internal form, where the host namespaces are in the security context. */
 export function internalPodSpec(spec: PodSpec): unknown {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, securityContext } = spec;
   const security = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, ...securityContext };

@@ -3,13 +3,13 @@ import { fileMode, nonReservedPath, textOf } from './shared.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
-/** Keys of a ConfigMap or Secret as files. */
+/** Validates the items of a ConfigMap or Secret volume. */
 export function* keysToPaths(field: string, items: unknown): Faults {
   for (const [i, item] of ((items ?? []) as readonly Source[]).entries())
     yield* keyToPath(`${field}[${i}]`, item);
 }
 
-/** One key as a file. */
+/** Validates one item. */
 export function* keyToPath(field: string, item: Source): Faults {
   if (textOf(item, 'key') === '') yield required(`${field}.key`);
   if (textOf(item, 'path') === '') yield required(`${field}.path`);

@@ -3,7 +3,7 @@ import type { ObjectMeta } from '../types.ts';
 import { type Faults, forbidden, invalid } from './field-error.ts';
 import { validateMetadataMaps } from './metadata.ts';
 
-/** What of an object's metadata stays as it was made. */
+/** Immutable metadata fields. */
 export const immutableMetadata = [
   'name',
   'namespace',
@@ -14,7 +14,7 @@ export const immutableMetadata = [
 ] as const;
 
 /**
- * The metadata of an object that is to replace another: identity stays, generations do not go back, the maps are valid.
+ * Validates the metadata of an update: identity is immutable, the generation does not decrease, the maps are valid.
  *
  * Follows apimachinery `ValidateObjectMetaUpdate`.
  */

@@ -6,18 +6,18 @@ import { descendingPath, labels, sorted } from './shared.ts';
 
 const annotationBytes = 256 * 1024;
 
-/** What is wrong with a name, or with what a name is to be generated from. */
+/** Validates a name, or a prefix from which a name is generated. */
 export type NameCheck = (name: string, prefix: boolean) => readonly string[];
 
-/** What the metadata of a kind is held against. */
+/** Validation rules for the metadata of a kind. */
 export interface MetadataRules {
   readonly names: NameCheck;
   readonly namespaced: boolean;
-  /** Finalizers have a domain, or are Kubernetes' own: so most kinds' own validation, not what is common to all. */
+  /** Finalizers must have a domain or be Kubernetes' own, as most kinds require beyond the common rules. */
   readonly knownFinalizers: boolean;
 }
 
-/** Names that a rule lets pass. A generated name may be cut behind a dash: what follows is not known yet. */
+/** Returns a check by a name rule. A prefix may end with a dash, as a generated suffix follows. */
 export const namesBy =
   (rule: NameRule): NameCheck =>
   (name, prefix) =>
@@ -30,7 +30,7 @@ const podMetadata: MetadataRules = {
 };
 
 /**
- * The metadata of an object; without `rules`, that of a pod.
+ * Validates the metadata of an object; without `rules`, of a pod.
  *
  * Follows Kubernetes `ValidateObjectMeta`.
  */
@@ -50,7 +50,7 @@ export function* validateMetadata(
   if (rules.knownFinalizers) yield* kubeFinalizers(`${field}.finalizers`, finalizers);
 }
 
-/** What metadata holds beside names, as an update looks at it: finalizers by their kind alone. */
+/** Validates the maps of metadata, also on update: labels, annotations, finalizers. */
 export function* validateMetadataMaps(field: string, meta: ObjectMeta, knownFinalizers: boolean): Faults {
   yield* maps(field, meta);
   yield* managedFields(`${field}.managedFields`, meta.managedFields ?? []);
@@ -104,13 +104,13 @@ function* namespaceName(field: string, namespace: string): Faults {
   else yield* invalidEach(field, namespace, dns1123Label(namespace));
 }
 
-/** Annotations: keys as labels' in any case, and a bound on all together. */
+/** Validates annotations: their keys as label keys in any case, and their total size. */
 export function* annotations(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
   for (const [key] of sorted(map)) yield* invalidEach(field, key, qualifiedNameRule(key.toLowerCase()));
   yield* annotationsSize(field, map);
 }
 
-/** Annotations are not too many or too long, all together. */
+/** Validates the total size of annotations. */
 export function* annotationsSize(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
   let total = 0;
   for (const [key, value] of Object.entries(map ?? {}))
@@ -134,7 +134,7 @@ function* ownerReferences(field: string, references: readonly OwnerReference[]):
   }
 }
 
-/** An owner reference in the order of its API fields. */
+/** Returns an owner reference with its fields in API order. */
 const plainOwner = (owner: Partial<OwnerReference>): unknown => ({
   apiVersion: owner.apiVersion ?? '',
   kind: owner.kind ?? '',
@@ -183,7 +183,7 @@ const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';
 const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
 const appArmorContainer = 'container.apparmor.security.beta.kubernetes.io/';
 
-/** Annotations that mean something for a pod (Kubernetes `ValidatePodSpecificAnnotations`). */
+/** Validates annotations with a meaning for pods (Kubernetes `ValidatePodSpecificAnnotations`). */
 export function* validatePodAnnotations(field: string, pod: Pod): Faults {
   const map = pod.metadata?.annotations ?? {};
   const mirror = map[mirrorAnnotation];

@@ -6,7 +6,7 @@ import { descendingPath } from './shared.ts';
 type Mount = NonNullable<Container['volumeMounts']>[number];
 type Device = NonNullable<Container['volumeDevices']>[number];
 
-/** Where the volumes of a container appear as folders. */
+/** Validates the volume mounts of a container. */
 export function* validateVolumeMounts(field: string, container: Container, context: PodContext): Faults {
   const paths = new Set<string>();
   const devices = new Map(
@@ -59,11 +59,11 @@ function* recursiveReadOnly(field: string, mount: Mount): Faults {
     yield forbidden(field, 'may only be specified when mountPropagation is None or not specified');
 }
 
-/** Which volumes a container gets as raw devices. */
+/** Validates the volume devices of a container. */
 export function* validateVolumeDevices(field: string, container: Container, context: PodContext): Faults {
   const names = new Set<string>();
   const paths = new Set<string>();
-  // of several mounts of one volume the last counts
+  // Of several mounts of one volume, the last counts.
   const mounts = new Map(
     (container.volumeMounts ?? []).map(({ name = '', mountPath = '' }: Partial<Mount>) => [name, mountPath]),
   );

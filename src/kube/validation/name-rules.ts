@@ -1,4 +1,4 @@
-/** What is wrong with a text, as Kubernetes says it; empty when nothing is. */
+/** Returns error messages in Kubernetes' words; empty when the text is valid. */
 export type NameRule = (value: string) => readonly string[];
 
 const bytes = (value: string): number => Buffer.byteLength(value);
@@ -71,7 +71,7 @@ const rule =
     ...(pattern.test(value) ? [] : [message]),
   ];
 
-/** A DNS label of RFC 1123: at most 63 of a-z, 0-9 and inner dashes. */
+/** RFC 1123 DNS label: at most 63 of a-z, 0-9 and inner dashes. */
 export const dns1123Label: NameRule = (value) => [
   ...(bytes(value) > 63 ? [tooLong(63)] : []),
   ...(patterns.label.test(value)
@@ -94,13 +94,13 @@ export const dns1035Label: NameRule = rule(
 /** A DNS subdomain of RFC 1123: labels with dots between, at most 253. */
 export const dns1123Subdomain: NameRule = rule(patterns.subdomain, subdomainMessage, 253);
 
-/** As a subdomain, with underscores: DNS search paths. */
+/** Like a subdomain, with underscores: DNS search paths. */
 export const dns1123SubdomainWithUnderscore: NameRule = rule(patterns.underscore, underscoreMessage, 253);
 
-/** The value of a label. */
+/** Label value. */
 export const labelValueRule: NameRule = rule(patterns.value, valueMessage, 63, 'bytes');
 
-/** A key of labels and the like: `prefix/name` or `name`. */
+/** Qualified name, such as a label key: `prefix/name` or `name`. */
 export const qualifiedNameRule: NameRule = (value) => {
   const parts = value.split('/');
   if (parts.length > 2)
@@ -126,7 +126,7 @@ function nameFaults(name: string): readonly string[] {
   ];
 }
 
-/** The key of a ConfigMap or Secret, also a file name. */
+/** Key of a ConfigMap or Secret, which is also a file name. */
 export const configMapKeyRule: NameRule = (value) => [
   ...(bytes(value) > 253 ? [tooLong(253)] : []),
   ...(patterns.key.test(value)
@@ -149,13 +149,13 @@ function dotFaults(value: string): readonly string[] {
   return value.startsWith('..') ? ["must not start with '..'"] : [];
 }
 
-/** The name of an environment variable: printable ASCII but `=`. */
+/** Environment variable name: printable ASCII except `=`. */
 export const envVarNameRule: NameRule = (value) =>
   /^[ -<>-~]+$/.test(value)
     ? []
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 
-/** The name of an HTTP header. */
+/** HTTP header name. */
 export const httpHeaderNameRule: NameRule = (value) =>
   patterns.header.test(value)
     ? []
@@ -167,7 +167,7 @@ export const httpHeaderNameRule: NameRule = (value) =>
         ),
       ];
 
-/** The name of a port (IANA service name). */
+/** Port name (IANA service name). */
 export const portNameRule: NameRule = (value) => [
   ...(bytes(value) > 15 ? [tooLong(15)] : []),
   ...(/^[-a-z0-9]+$/.test(value)
@@ -178,6 +178,6 @@ export const portNameRule: NameRule = (value) => [
   ...(value.startsWith('-') || value.endsWith('-') ? ['must not begin or end with a hyphen'] : []),
 ];
 
-/** A port number. */
+/** Port number. */
 export const portNumberFaults = (port: number): readonly string[] =>
   port >= 1 && port <= 65_535 ? [] : ['must be between 1 and 65535, inclusive'];

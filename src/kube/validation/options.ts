@@ -1,26 +1,26 @@
 import type { Pod } from '../types.ts';
 
-/** What validation allows beside the rules that always hold. Absent means the default of Kubernetes 1.36. */
+/** Options of pod validation. Absent means the default of Kubernetes 1.36. */
 export interface PodValidationOptions {
-  /** Privileged and host process containers may run. Default true; the Go API server's `--allow-privileged`. */
+  /** Allow privileged and host process containers. Default true; the Go API server's `--allow-privileged`. */
   readonly allowPrivileged?: boolean;
-  /** `spec.resources` is looked at (gate PodLevelResources). Default true. */
+  /** Validate `spec.resources` (gate PodLevelResources). Default true. */
   readonly podLevelResources?: boolean;
-  /** Tolerations may compare numbers with `Lt` and `Gt` (gate TaintTolerationComparisonOperators). Default false. */
+  /** Allow the toleration operators `Lt` and `Gt` (gate TaintTolerationComparisonOperators). Default false. */
   readonly taintComparison?: boolean;
-  /** An image volume must name its image; the kubelet leaves that to the pull of a static pod. Default true. */
+  /** Require the reference of image volumes; the kubelet leaves it to the pull of a static pod. Default true. */
   readonly imageReferenceRequired?: boolean;
-  /** `hostUsers: false` together with `hostNetwork` (gate UserNamespacesHostNetworkSupport). Default false. */
+  /** Allow `hostUsers: false` with `hostNetwork` (gate UserNamespacesHostNetworkSupport). Default false. */
   readonly userNamespacesHostNetwork?: boolean;
-  /** Init containers that run to their end may begin anew when they are resized, as those of old pods do. Default false. */
+  /** Allow regular init containers with a resize restart policy, as in existing pods. Default false. */
   readonly restartingInitContainers?: boolean;
 }
 
-/** What the rules of one pod look up beside their own field. */
+/** Context of the rules of one pod. */
 export interface PodContext {
   readonly options: PodValidationOptions;
   readonly pod: Pod;
-  /** Sources of the volumes that are themselves valid, by name. */
+  /** Sources of valid volumes, by name. */
   readonly volumes: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly claimNames: ReadonlySet<string>;
 }

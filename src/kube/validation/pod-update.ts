@@ -17,8 +17,8 @@ const updatable =
   '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
 /**
- * Every fault of a changed pod: what holds for any pod, and what may not change. Both pods have their defaults. A change that is not
- * allowed is shown as a difference of the two specs.
+ * Returns every error of an updated pod: the rules for all pods, and immutable fields. Both pods must have defaults. A forbidden change
+ * is shown as a diff of the two specs.
  *
  * Follows Kubernetes `ValidatePodUpdate` (pkg/apis/core/validation, v1.36).
  */
@@ -71,20 +71,20 @@ function* deadlineUpdate(field: string, { activeDeadlineSeconds: after }: PodSpe
 
 const withoutSeconds = ({ tolerationSeconds: _seconds, ...rest }: Toleration): unknown => rest;
 
-/** What stood must still stand; then all are looked at, once more than those of any pod: the causes name such faults twice. */
+/** Existing tolerations must remain; then all are validated once more, so that such errors occur twice in the causes. */
 function* onlyAddedTolerations(after: PodSpec, before: PodSpec, options: PodValidationOptions): Faults {
   const field = 'spec.tolerations';
-  const wanted = (after.tolerations ?? []).map(withoutSeconds);
+  const updated = (after.tolerations ?? []).map(withoutSeconds);
   const lost = (before.tolerations ?? []).some(
-    (old) => !wanted.some((toleration) => isDeepStrictEqual(toleration, withoutSeconds(old))),
+    (old) => !updated.some((toleration) => isDeepStrictEqual(toleration, withoutSeconds(old))),
   );
   if (lost) yield forbidden(field, 'existing toleration can not be modified except its tolerationSeconds');
   else yield* validateTolerations(field, after.tolerations ?? [], options);
 }
 
 function* onlyDeletedGates(field: string, after: PodSpec, before: PodSpec): Faults {
-  const known = new Set((before.schedulingGates ?? []).map(({ name }) => name));
-  const added = (after.schedulingGates ?? []).map(({ name }) => name).filter((name) => !known.has(name));
+  const oldGates = new Set((before.schedulingGates ?? []).map(({ name }) => name));
+  const added = (after.schedulingGates ?? []).map(({ name }) => name).filter((name) => !oldGates.has(name));
   if (added.length === 0) return;
   yield forbidden(field, `only deletion is allowed, but found new scheduling gate '${added[0] ?? ''}'`);
 }
@@ -104,7 +104,7 @@ function* annotationUpdate(field: string, after: ObjectMeta, before: ObjectMeta)
       );
 }
 
-/** All but the fields that were looked at above must be as it was; a gated pod may also narrow where it can run. */
+/** Checks that all other fields are unchanged; a gated pod may also narrow its placement. */
 function* immutableRest(after: PodSpec, before: PodSpec): Faults {
   if (equal(after, before)) return;
   let munged = withUpdatable(after, before);
@@ -117,9 +117,9 @@ function* immutableRest(after: PodSpec, before: PodSpec): Faults {
       );
       munged = take(munged, before, 'nodeSelector');
     }
-    const [wanted, had] = [munged.affinity?.nodeAffinity, before.affinity?.nodeAffinity];
-    if (!equal(wanted, had)) {
-      yield* validateNodeAffinityMutation('spec.affinity.nodeAffinity', wanted, had);
+    const [updated, had] = [munged.affinity?.nodeAffinity, before.affinity?.nodeAffinity];
+    if (!equal(updated, had)) {
+      yield* validateNodeAffinityMutation('spec.affinity.nodeAffinity', updated, had);
       munged = withNodeAffinity(munged, before);
     }
   }
@@ -130,14 +130,14 @@ function* immutableRest(after: PodSpec, before: PodSpec): Faults {
   );
 }
 
-/** The one with a field of the other, present or not. */
+/** Returns the spec with a field of the other, present or not. */
 function take(spec: PodSpec, from: PodSpec, key: keyof PodSpec): PodSpec {
   const { [key]: _own, ...rest } = spec;
   const value = from[key];
   return { ...rest, ...(value !== undefined && { [key]: value }) } as PodSpec;
 }
 
-/** The one with the node affinity of the other; what it says of pods stays. */
+/** Returns the spec with the node affinity of the other; its pod affinity stays. */
 function withNodeAffinity(spec: PodSpec, from: PodSpec): PodSpec {
   const { affinity: _affinity, ...rest } = spec;
   const { nodeAffinity: _own, ...pods } = spec.affinity ?? {};
@@ -163,7 +163,7 @@ function withUpdatable(after: PodSpec, before: PodSpec): PodSpec {
   };
 }
 
-/** Equal as Kubernetes has it: absent, empty and zero list or map are the same. */
+/** True when two values are equal in Kubernetes' terms: absent, empty and zero list or map are the same. */
 function equal(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(pruned(a), pruned(b));
 }

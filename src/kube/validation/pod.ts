@@ -7,8 +7,8 @@ import { validateProfileAnnotations } from './profile-annotations.ts';
 import { validatePodSpec } from './spec.ts';
 
 /**
- * Every fault of a pod that is to be created, in Kubernetes' order and words; empty when it is valid. The pod must be decoded (right JSON
- * types) and have its defaults.
+ * Returns every error of a pod to be created, in Kubernetes' order and words; empty when it is valid. The pod must be decoded (correct JSON
+ * types) and have defaults.
  *
  * Follows Kubernetes `ValidatePodCreate` (pkg/apis/core/validation, v1.36).
  */
@@ -16,7 +16,7 @@ export function validatePod(pod: Pod, options: PodValidationOptions = {}): reado
   return [...create(pod, options)];
 }
 
-/** The faults of a static pod as the kubelet lists them, one text each; the pod has its defaults, node name and source. */
+/** Returns the errors of a static pod as the kubelet lists them; the pod must have defaults, node name and source. */
 export const staticPodFaults = (pod: Pod, options: PodValidationOptions = {}): readonly string[] =>
   validatePod(pod, { imageReferenceRequired: false, ...options }).map(formatFieldError);
 
@@ -29,7 +29,7 @@ function* create(pod: Pod, options: PodValidationOptions): Faults {
   yield* validateProfileAnnotations(pod);
 }
 
-/** What holds for every pod, new or changed (Kubernetes `validatePodMetadataAndSpec`). */
+/** Validates what applies to every pod, new or updated (Kubernetes `validatePodMetadataAndSpec`). */
 export function* metadataAndSpec(pod: Pod, options: PodValidationOptions): Faults {
   yield* validateMetadata('metadata', pod.metadata ?? {});
   yield* validatePodAnnotations('metadata.annotations', pod);
@@ -40,7 +40,7 @@ export function* metadataAndSpec(pod: Pod, options: PodValidationOptions): Fault
       yield* imageSpaces(`spec.${key}[${i}]`, container);
 }
 
-/** Whether a pod has what is not allowed to new ones: an init container that begins anew when it is resized. */
+/** True when an existing pod has a regular init container with a resize restart policy, which new pods may not have. */
 export const initContainersRestart = (pod: Pod): boolean =>
   (pod.spec?.initContainers ?? []).some(
     ({ restartPolicy, resizePolicy = [] }) =>

@@ -5,7 +5,7 @@ import { portNumber } from './shared.ts';
 
 type Port = NonNullable<Container['ports']>[number];
 
-/** The ports of one container: names once each. */
+/** Validates the ports of one container; names must be unique. */
 export function* validatePorts(field: string, ports: readonly Port[]): Faults {
   const names = new Set<string>();
   for (const [i, { name = '', containerPort, hostPort = 0, protocol = '' }] of ports.entries()) {
@@ -28,7 +28,7 @@ function* portName(field: string, name: string, names: Set<string>): Faults {
   names.add(name);
 }
 
-/** A port of the host is given once. */
+/** Rejects duplicate host ports. */
 export function* validateUniqueHostPorts(field: string, containers: readonly Container[]): Faults {
   const taken = new Set<string>();
   for (const [i, { ports = [] }] of containers.entries())
@@ -40,7 +40,7 @@ export function* validateUniqueHostPorts(field: string, containers: readonly Con
     }
 }
 
-/** On the host's network a container's port is the host's port; of init containers nothing is asked. */
+/** Checks that host-network containers have hostPort = containerPort; init containers are not checked. */
 export function* validateHostNetworkPorts(pod: Pod): Faults {
   if (!(pod.spec?.hostNetwork ?? false)) return;
   for (const [i, { ports = [] }] of (pod.spec?.containers ?? []).entries())

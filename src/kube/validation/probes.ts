@@ -33,7 +33,7 @@ const stopSignals: Readonly<Record<string, readonly string[]>> = tableOf({
   ].sort(),
 });
 
-/** What runs after the start and before the stop of a container, and with which signal it stops. */
+/** Validates lifecycle hooks and the stop signal of a container. */
 export function* validateLifecycle(
   field: string,
   lifecycle: Lifecycle,
@@ -44,12 +44,13 @@ export function* validateLifecycle(
   if (postStart) yield* handler(`${field}.postStart`, postStart, graceSeconds);
   if (preStop) yield* handler(`${field}.preStop`, preStop, graceSeconds);
   if (stopSignal === undefined) return;
-  const known = stopSignals[os?.name ?? ''];
+  const validSignals = stopSignals[os?.name ?? ''];
   if (!os) yield forbidden(`${field}.stopSignal`, 'may not be set for containers with empty `spec.os.name`');
-  else if (known && !known.includes(stopSignal)) yield unsupported(`${field}.stopSignal`, stopSignal, known);
+  else if (validSignals && !validSignals.includes(stopSignal))
+    yield unsupported(`${field}.stopSignal`, stopSignal, validSignals);
 }
 
-/** The three probes of a container. */
+/** Validates the three probes of a container. */
 export function* validateProbes(field: string, container: Container): Faults {
   const { livenessProbe, readinessProbe, startupProbe } = container;
   if (livenessProbe) yield* onceSuccessful(`${field}.livenessProbe`, livenessProbe);
@@ -57,7 +58,7 @@ export function* validateProbes(field: string, container: Container): Faults {
   if (startupProbe) yield* onceSuccessful(`${field}.startupProbe`, startupProbe);
 }
 
-/** Liveness and startup: one success decides. */
+/** Checks that liveness and startup probes have successThreshold 1. */
 function* onceSuccessful(field: string, probe: Probe): Faults {
   yield* validateProbe(field, probe);
   if ((probe.successThreshold ?? 0) !== 1)
@@ -90,7 +91,7 @@ function* validateProbe(field: string, probe: Probe): Faults {
     yield invalid(`${field}.terminationGracePeriodSeconds`, grace, 'must be greater than 0');
 }
 
-/** Exactly one kind of handler; the first is looked into, the others are too many. */
+/** Requires exactly one kind of handler; the first is validated, others are too many. */
 function* handler(
   field: string,
   { exec, httpGet, tcpSocket, grpc, sleep }: Handler,

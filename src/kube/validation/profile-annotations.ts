@@ -7,10 +7,10 @@ export type Profile = { readonly type?: string; readonly localhostProfile?: stri
 
 const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';
 const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
-/** What the annotations start with that name a container's AppArmor profile. */
+/** Prefix of annotations with a container's AppArmor profile. */
 export const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 
-/** Profiles named twice, by annotation and by field, must agree; as long as only one is given it is the field's business. */
+/** Validates profiles that are set both by annotation and by field: they must match. */
 export function* validateProfileAnnotations(pod: Pod): Faults {
   const map = pod.metadata?.annotations ?? {};
   const ofPod = pod.spec?.securityContext;
@@ -34,7 +34,7 @@ function* appArmor(field: string, { name, securityContext }: Container, pod: Pod
 
 type Kind = 'seccomp' | 'apparmor';
 
-/** What an annotation says for each type of profile that names no file. */
+/** Annotation values of each profile type without a file name. */
 const spellings: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   seccomp: { RuntimeDefault: ['runtime/default', 'docker/default'], Unconfined: ['unconfined'] },
   apparmor: { RuntimeDefault: ['runtime/default'], Unconfined: ['unconfined'] },
@@ -58,7 +58,7 @@ function* match(
     yield forbidden(`${field}.localhostProfile`, `${kind} profile in annotation and field must match`);
 }
 
-/** The profile that an AppArmor annotation names; `undefined` for what is none. Follows Kubernetes `ApparmorFieldForAnnotation`. */
+/** Returns the profile of an AppArmor annotation; `undefined` when it is invalid. Follows Kubernetes `ApparmorFieldForAnnotation`. */
 export function appArmorOfAnnotation(annotation: string): Profile | undefined {
   if (annotation === 'unconfined') return { type: 'Unconfined' };
   if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };

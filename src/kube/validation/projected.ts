@@ -10,17 +10,17 @@ import { isKubernetesSigner, signerName } from './signer-name.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
-/** One kind of projected source; `field` is the source, `volume` the projected volume. */
+/** Validates one kind of projected source; `field` is the source, `volume` the projected volume. */
 type ProjectionRule = (at: Place, source: Source) => Faults;
 
 interface Place {
   readonly volume: string;
   readonly field: string;
-  /** Paths that other sources fill. */
+  /** Paths of other sources. */
   readonly paths: Set<string>;
 }
 
-/** Several sources in one folder. */
+/** Validates a projected volume. */
 export function* validateProjected(field: string, projected: Source): Faults {
   yield* fileMode(`${field}.defaultMode`, projected['defaultMode'] as number | undefined);
   const paths = new Set<string>();
@@ -37,7 +37,7 @@ export function* validateProjected(field: string, projected: Source): Faults {
   }
 }
 
-/** A path is filled once, but for tokens; `shown` is what the fault names. */
+/** Rejects conflicting paths except those of tokens; `shown` is the path in the message. */
 function* taken({ volume, paths }: Place, path: string, shown = path): Faults {
   if (paths.has(path)) yield invalid(volume, shown, 'conflicting duplicate paths');
   paths.add(path);
@@ -98,7 +98,7 @@ const trustBundle: ProjectionRule = function* (at, source) {
   yield* taken(at, path);
 };
 
-/** The name of a bundle begins with its signer, where it has one. Follows Kubernetes `ValidateClusterTrustBundleName`. */
+/** Checks that the name of a bundle begins with its signer, if it has one. Follows Kubernetes `ValidateClusterTrustBundleName`. */
 function* bundleName(field: string, name: string, selector: Selector | undefined): Faults {
   if (name === '') yield required(`${field}.name`, 'must be a valid object name');
   const own = dns1123Subdomain(name.slice(name.lastIndexOf(':') + 1));
@@ -135,7 +135,7 @@ const certificate: ProjectionRule = function* (at, source) {
     );
 };
 
-/** What the requester tells the signer: keys with a domain, whatever their capitals. Follows Kubernetes `ValidateUserAnnotations`. */
+/** Validates `userAnnotations`: keys need a domain, in any case. Follows Kubernetes `ValidateUserAnnotations`. */
 function* userAnnotations(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
   for (const key of Object.keys(map ?? {}).toSorted()) yield* domainPrefixedKey(field, key.toLowerCase());
   yield* annotationsSize(field, map);

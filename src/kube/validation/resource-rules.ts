@@ -49,7 +49,7 @@ const whole: ReadonlySet<string> = new Set([
   ...['persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'],
 ]);
 
-/** The name of a resource that quotas count. Follows Kubernetes `ValidateResourceQuotaResourceName`. */
+/** Validates the name of a resource in a quota. Follows Kubernetes `ValidateResourceQuotaResourceName`. */
 export function* quotaResourceName(field: string, name: string): Faults {
   yield* resourceName(field, name);
   const huge = /^(requests\.)?hugepages-/.test(name);
@@ -57,7 +57,7 @@ export function* quotaResourceName(field: string, name: string): Faults {
     yield invalid(field, name, 'must be a standard resource for quota');
 }
 
-/** An amount of a resource: not below zero, and whole where it cannot be parted. */
+/** Validates an amount of a resource: not negative, and an integer for resources that cannot be divided. */
 export function* resourceAmount(field: string, name: string, amount: Quantity): Faults {
   if (signOfQuantity(amount) < 0)
     yield invalid(field, formatQuantity(amount), 'must be greater than or equal to 0');
@@ -65,17 +65,17 @@ export function* resourceAmount(field: string, name: string, amount: Quantity): 
     yield invalid(field, formatQuantity(amount), 'must be an integer');
 }
 
-/** Whether limits may exceed requests. */
+/** True when limits may exceed requests. */
 export const mayOvercommit = (name: string): boolean => isNativeResource(name) && !isHugePageResource(name);
 
-/** The resources of one container. */
+/** Validates the resources of one container. */
 export const validateContainerResources = (
   field: string,
   resources: ResourceRequirements,
   context: PodContext,
 ): Faults => requirements(field, resources, context, containerResourceName);
 
-/** The name of any resource. Follows Kubernetes `validateResourceName`. */
+/** Validates the name of any resource. Follows Kubernetes `validateResourceName`. */
 export function* resourceName(field: string, name: string): Faults {
   const faults = qualifiedNameRule(name);
   yield* invalidEach(field, name, faults);
@@ -83,7 +83,7 @@ export function* resourceName(field: string, name: string): Faults {
     yield invalid(field, name, 'must be a standard resource type or fully qualified');
 }
 
-/** The name of a resource that containers may have. Follows Kubernetes `validateContainerResourceName`. */
+/** Validates the name of a container's resource. Follows Kubernetes `validateContainerResourceName`. */
 export function* containerResourceName(field: string, name: string): Faults {
   yield* resourceName(field, name);
   const plain = !name.includes('/');
@@ -170,12 +170,12 @@ function* claims(
     }
     yield* claimedOnce(at, { name, request }, seen);
     if (claimNames.has(name)) continue;
-    const known = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
-    yield notFound(at, name, `must be one of the names in pod.spec.resourceClaims${known}`);
+    const validNames = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
+    yield notFound(at, name, `must be one of the names in pod.spec.resourceClaims${validNames}`);
   }
 }
 
-/** A claim is named whole or by request, each once. */
+/** Rejects duplicate uses of a claim, as a whole or by request. */
 function* claimedOnce(
   at: string,
   { name, request }: { readonly name: string; readonly request: string },
@@ -190,7 +190,7 @@ function* claimedOnce(
   seen.add(key);
 }
 
-/** The resources of a pod as a whole: only some kinds, and enough for its containers. */
+/** Validates pod-level resources: only some kinds, and at least the containers' requests. */
 export function* validatePodResources(field: string, pod: Pod, context: PodContext): Faults {
   const resources = pod.spec?.resources;
   if (!resources) return;
@@ -200,11 +200,11 @@ export function* validatePodResources(field: string, pod: Pod, context: PodConte
   yield* requirements(field, resources, context, podResourceName);
   const requests = amountsOf(resources.requests);
   for (const [name, needed] of sorted(aggregateContainers(pod.spec, 'requests'))) {
-    const asked = ownMember(requests, name) ?? zeroQuantity;
-    if (isPodLevelResource(name) && ownMember(requests, name) && compareQuantities(needed, asked) > 0)
+    const podRequest = ownMember(requests, name) ?? zeroQuantity;
+    if (isPodLevelResource(name) && ownMember(requests, name) && compareQuantities(needed, podRequest) > 0)
       yield invalid(
         `${field}.requests[${name}]`,
-        formatQuantity(asked),
+        formatQuantity(podRequest),
         `must be greater than or equal to aggregate container requests of ${formatQuantity(needed)}`,
       );
   }
@@ -213,7 +213,7 @@ export function* validatePodResources(field: string, pod: Pod, context: PodConte
   yield* containersWithinPod(`${field}.containers`, pod.spec.containers, limits);
 }
 
-/** Huge pages cannot be promised twice: the pod has what its containers have. */
+/** Checks that pod-level huge pages cover those of the containers, as they are not overcommitted. */
 function* hugePagesWithinPod(
   field: string,
   spec: PodSpec,

@@ -7,7 +7,7 @@ import { labelName, labelSelector } from './shared.ts';
 
 type Constraint = NonNullable<PodSpec['topologySpreadConstraints']>[number];
 
-/** The taints that the pod bears. */
+/** Validates tolerations. */
 export function* validateTolerations(
   field: string,
   tolerations: readonly Toleration[],
@@ -51,7 +51,7 @@ function* comparison(field: string, operator: string, value: string, options: Po
     yield invalid(field, value, 'value must be a valid integer for numeric operators');
 }
 
-/** How pods of a kind spread over the cluster. */
+/** Validates topology spread constraints. */
 export function* validateTopologySpread(field: string, constraints: readonly Constraint[]): Faults {
   for (const [i, constraint] of constraints.entries()) {
     const at = `${field}[${i}]`;
@@ -86,7 +86,7 @@ function* minDomains(
     );
 }
 
-/** Conditions beside the containers' that make a pod ready. */
+/** Validates readiness gates. */
 export function* validateReadinessGates(
   field: string,
   gates: NonNullable<PodSpec['readinessGates']>,
@@ -97,7 +97,7 @@ export function* validateReadinessGates(
   }
 }
 
-/** What holds the pod back from the scheduler. */
+/** Validates scheduling gates. */
 export function* validateSchedulingGates(
   field: string,
   gates: NonNullable<PodSpec['schedulingGates']>,

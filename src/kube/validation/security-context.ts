@@ -20,7 +20,7 @@ type Profile = { readonly type?: string; readonly localhostProfile?: string };
 
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 
-/** Rights of one container. */
+/** Validates the security context of one container. */
 export function* validateSecurityContext(
   field: string,
   security: SecurityContext,
@@ -60,7 +60,7 @@ function* escalation(field: string, security: SecurityContext): Faults {
       );
 }
 
-/** A security context as the message shows it: every field, under its Go name. */
+/** Returns the internal form of a security context for messages. */
 const internalSecurityContext = (security: SecurityContext): unknown => internalForm('Security', security);
 
 const internalProfile = (profile: Profile | undefined): unknown =>
@@ -105,7 +105,7 @@ function* appArmorLocalhost(field: string, profile = ''): Faults {
   if (Buffer.byteLength(profile) > longestProfile) yield tooLong(field, longestProfile);
 }
 
-/** Rights of all containers of a pod. */
+/** Validates the security context of a pod. */
 export function* validatePodSecurityContext(field: string, pod: Pod): Faults {
   const security: PodSecurityContext = pod.spec?.securityContext ?? {};
   yield* posixId(`${field}.fsGroup`, security.fsGroup);
@@ -153,7 +153,7 @@ function* sysctls(field: string, pod: Pod): Faults {
   }
 }
 
-/** A setting of a namespace that the pod shares with the host is the host's. */
+/** Rejects sysctls of a namespace that the pod shares with the host. */
 function* hostSysctl(field: string, name: string, pod: Pod): Faults {
   const dotted = name.replaceAll('/', '.');
   if ((pod.spec?.hostNetwork ?? false) && dotted.startsWith('net.'))

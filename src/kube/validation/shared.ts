@@ -9,24 +9,24 @@ import {
   qualifiedNameRule,
 } from './name-rules.ts';
 
-/** A member of a volume source that is text; empty when it is not there. */
+/** Returns a text member of a volume source; empty when it is absent. */
 export function textOf(source: Readonly<Record<string, unknown>>, key: string): string {
   const value = ownMember(source, key);
   return typeof value === 'string' ? value : '';
 }
 
-/** Entries in the order of their keys: rules over maps report in that order. */
+/** Returns entries sorted by key, the order in which rules over maps report. */
 export const sorted = <T>(map: Readonly<Record<string, T>> | undefined): [string, T][] =>
   Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** A DNS label; the field at fault. */
+/** Validates a DNS label. */
 export const label = (field: string, value: string): Faults => invalidEach(field, value, dns1123Label(value));
 
-/** A key of labels. */
+/** Validates a label key. */
 export const labelName = (field: string, value: string): Faults =>
   invalidEach(field, value, qualifiedNameRule(value));
 
-/** A map of labels: all faults are the map's. */
+/** Validates a map of labels; all errors are reported for the map. */
 export function* labels(field: string, map: Readonly<Record<string, string>> | undefined): Faults {
   for (const [key, value] of sorted(map)) {
     yield* labelName(field, key);
@@ -34,55 +34,55 @@ export function* labels(field: string, map: Readonly<Record<string, string>> | u
   }
 }
 
-/** A path that stays below where it starts. */
+/** Validates a path that stays below its start. */
 export function* descendingPath(field: string, path: string): Faults {
   if (path.startsWith('/')) yield invalid(field, path, 'must be a relative path');
   yield* noBacksteps(field, path);
 }
 
-/** A path without `..` parts. */
+/** Rejects `..` elements in a path. */
 export function* noBacksteps(field: string, path: string): Faults {
   if (path.split('/').includes('..')) yield invalid(field, path, "must not contain '..'");
 }
 
-/** A descending path that keeps clear of the names that atomic writers use. */
+/** Validates a descending path that does not use names reserved by atomic writers. */
 export function* nonReservedPath(field: string, path: string): Faults {
   yield* descendingPath(field, path);
   if (path.startsWith('..') && !path.startsWith('../'))
     yield invalid(field, path, "must not start with '..'");
 }
 
-/** A port by number or name. */
+/** Validates a port number or name. */
 export const portNumOrName = (field: string, port: unknown): Faults =>
   typeof port === 'string'
     ? invalidEach(field, port, portNameRule(port))
     : portNumber(field, typeof port === 'number' ? port : 0);
 
-/** A port by number. */
+/** Validates a port number. */
 export function* portNumber(field: string, port = 0): Faults {
   for (const text of portNumberFaults(port)) yield invalid(field, port, text);
 }
 
-/** A number that must not be below zero. */
+/** Rejects negative numbers. */
 export function* nonNegative(field: string, value: number | undefined): Faults {
   if ((value ?? 0) < 0) yield invalid(field, value, 'must be greater than or equal to 0');
 }
 
 const mostId = 2_147_483_647;
 
-/** A user or group id. */
+/** Validates a user or group id. */
 export function* posixId(field: string, id: number | undefined): Faults {
   if (id !== undefined && (id < 0 || id > mostId))
     yield invalid(field, id, `must be between 0 and ${mostId}, inclusive`);
 }
 
-/** File permission bits. */
+/** Validates file permission bits. */
 export function* fileMode(field: string, mode: number | undefined): Faults {
   if (mode !== undefined && (mode < 0 || mode > 0o777))
     yield invalid(field, mode, 'must be a number between 0 and 0777 (octal), both inclusive');
 }
 
-/** An IP address in the one spelling that all programs read alike. */
+/** Validates an IP address in canonical form. */
 export function* ipAddress(field: string, value: string): Faults {
   const plain = value.replace(/(^|[.:])0+(?=[0-9]+(\.|$))/g, '$1');
   if (isIP(value.includes('.') ? plain : value) === 0 || value.includes('%'))
@@ -92,7 +92,7 @@ export function* ipAddress(field: string, value: string): Faults {
     yield invalid(field, value, 'must not be an IPv4-mapped IPv6 address');
 }
 
-/** A net: an address, spelled right, and how many of its bits count. */
+/** Validates a CIDR block in canonical form. */
 export function* cidrBlock(field: string, value: string): Faults {
   const cut = value.lastIndexOf('/');
   const [ip, bits] = [value.slice(0, Math.max(cut, 0)), value.slice(cut + 1)];
@@ -112,13 +112,13 @@ type Requirement = {
   readonly values?: readonly string[];
 };
 
-/** What a label selector may hold. */
+/** A label selector. */
 export interface Selector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly Requirement[];
 }
 
-/** A label selector. */
+/** Validates a label selector. */
 export function* labelSelector(field: string, selector: Selector | undefined): Faults {
   yield* labels(`${field}.matchLabels`, selector?.matchLabels);
   for (const [i, requirement] of (selector?.matchExpressions ?? []).entries())
@@ -145,14 +145,14 @@ const setOperators: Readonly<Record<string, ValuesRule>> = {
   DoesNotExist: noValues,
 };
 
-/** The operators of node selectors: as label selectors', and comparisons. */
+/** Operators of node selectors: those of label selectors, and comparisons. */
 export const nodeOperators: Readonly<Record<string, ValuesRule>> = {
   ...setOperators,
   Gt: oneValue,
   Lt: oneValue,
 };
 
-/** One requirement of a selector; `operators` says how many values each takes, `checkValues` whether they must be such as labels have. */
+/** Validates one requirement of a selector; `operators` sets the number of values, `checkValues` requires valid label values. */
 export function* selectorRequirement(
   field: string,
   { key = '', operator = '', values = [] }: Partial<Requirement>,
@@ -168,6 +168,6 @@ export function* selectorRequirement(
     yield* invalidEach(`${field}.values[${i}]`, value, labelValueRule(value));
 }
 
-/** The value unless it is absent or empty. */
+/** Returns the value, or the fallback when it is absent or empty. */
 export const orElse = (value: string | undefined, fallback: string): string =>
   value === undefined || value === '' ? fallback : value;

@@ -11,11 +11,11 @@ function* labels(field: string, text: string, rule: NameRule): Faults {
   for (const why of rule(label)) yield invalid(field, text, `validating label ${goQuote(label)}: ${why}`);
 }
 
-/** Whether Kubernetes itself keeps the signer. Follows `IsKubernetesSignerName`. */
+/** True for signers of Kubernetes itself. Follows `IsKubernetesSignerName`. */
 export const isKubernetesSigner = (name: string): boolean =>
   /^(?:.*\.)?kubernetes\.io$/s.test(name.split('/', 1)[0] ?? '');
 
-/** A signer's name is a domain and a path: `example.com/signer`. Follows Kubernetes `ValidateSignerName`. */
+/** Validates a signer name: a domain and a path, `example.com/signer`. Follows Kubernetes `ValidateSignerName`. */
 export function* signerName(field: string, name: string): Faults {
   if (name === '') return yield required(field);
   const [domain = '', path, ...more] = name.split('/');

@@ -3,14 +3,14 @@ import { goStructJson } from '../../go/go-json.ts';
 import { internalForm, internalPodSpec } from './internal-spec.ts';
 
 const contextLines = 3;
-/** Beyond this many pairs of lines a change is shown as a whole. */
+/** Above this number of line pairs, a change is shown as a whole. */
 const mostPairs = 4_000_000;
 
-/** How two specs differ, as a unified difference of their internal forms. Follows apimachinery `diff.Diff`. */
+/** Returns a unified diff of the internal forms of two specs. Follows apimachinery `diff.Diff`. */
 export const specDiff = (before: PodSpec, after: PodSpec): string =>
   unifiedDiff(lines(internalPodSpec(before)), lines(internalPodSpec(after)));
 
-/** How two of any struct that a pod holds differ. */
+/** Returns a unified diff of the internal forms of two values of a struct. */
 export const formDiff = (
   struct: string,
   before: Readonly<Record<string, unknown>>,
@@ -19,7 +19,7 @@ export const formDiff = (
 
 const lines = (value: unknown): readonly string[] => indented(value).split('\n');
 
-/** JSON with one space a level, in Go's escaping. */
+/** Formats JSON with an indentation of one space and Go's escaping. */
 function indented(value: unknown): string {
   return JSON.stringify(value, null, 1)
     .split('\n')
@@ -32,7 +32,7 @@ interface Line {
   readonly text: string;
 }
 
-/** A unified difference without file names: hunks of changed lines with three lines around. */
+/** Returns a unified diff without file names: hunks of changed lines with three lines of context. */
 export function unifiedDiff(before: readonly string[], after: readonly string[]): string {
   const script = compare(before, after);
   const changed = script.flatMap((line, i) => (line.mark === ' ' ? [] : [i]));
@@ -58,7 +58,7 @@ function hunk(script: readonly Line[], start: number, end: number): string {
   return `@@ -${range('+')} +${range('-')} @@\n${text}`;
 }
 
-/** Which lines stay, go and come: a longest common subsequence of what lies between the equal ends. */
+/** Computes kept, removed and added lines by a longest common subsequence between the common prefix and suffix. */
 function compare(before: readonly string[], after: readonly string[]): readonly Line[] {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head++;

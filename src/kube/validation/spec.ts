@@ -35,7 +35,7 @@ type Claim = NonNullable<PodSpec['resourceClaims']>[number];
 const emptySpec: PodSpec = { containers: [] };
 
 /**
- * The spec of a pod, with defaults filled in.
+ * Validates the spec of a pod with defaults.
  *
  * Follows Kubernetes `ValidatePodSpec`.
  */
@@ -74,7 +74,7 @@ export function* validatePodSpec(pod: Pod, options: PodValidationOptions): Fault
   yield* fileVolumes(pod);
 }
 
-/** A field of an alpha gate, which the types do not know: the API server drops it, a manifest's is looked at. */
+/** Validates a field of an alpha gate that is not in the types: the API server drops it, but manifests are checked. */
 function* schedulingGroup(spec: PodSpec & { readonly schedulingGroup?: SchedulingGroup }): Faults {
   if (!spec.schedulingGroup) return;
   const field = 'spec.schedulingGroup.podGroupName';
@@ -87,7 +87,7 @@ interface SchedulingGroup {
   readonly podGroupName?: string;
 }
 
-/** Files that variables come from lie in volumes that the pod's containers make. */
+/** Checks that environment files are in volumes of kind emptyDir. */
 function* fileVolumes(pod: Pod): Faults {
   const sources = new Map((pod.spec?.volumes ?? []).map((volume) => [volume.name, volume]));
   for (const [field, { env = [] }] of containersOf(pod))
@@ -101,7 +101,7 @@ function* fileVolumes(pod: Pod): Faults {
     }
 }
 
-/** A pod with the mirror annotation stands for a static pod. The field of the fault has no name in Kubernetes either. */
+/** Rejects claims in a pod with the mirror annotation, which represents a static pod. The error has no field in Kubernetes either. */
 function* claimsOfStaticPod({ metadata, spec }: Pod): Faults {
   if (
     metadata?.annotations?.['kubernetes.io/config.mirror'] !== undefined &&
@@ -123,7 +123,7 @@ function* resourceClaims(field: string, spec: PodSpec): Faults {
   }
 }
 
-/** A claim is one that exists or one made from a template. */
+/** Requires exactly one of an existing claim and a claim template. */
 function* claimSource(at: string, name: string, claim: Claim): Faults {
   const { resourceClaimName, resourceClaimTemplateName } = claim;
   const shown = {
@@ -152,7 +152,7 @@ function* policies(spec: PodSpec): Faults {
     yield* oneOf('spec.dnsPolicy', dnsPolicy, ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']);
 }
 
-/** A user namespace of its own goes with none of the host's namespaces, nor with raw devices. */
+/** Checks that a user namespace is not combined with host namespaces or raw devices. */
 function* hostUsers(pod: Pod, options: PodValidationOptions): Faults {
   const { spec } = pod;
   if (spec?.hostUsers !== false) return;

@@ -10,27 +10,27 @@ import { bodyOf, type FieldError, formatFieldError } from './field-error.ts';
 import type { PodValidationOptions } from './options.ts';
 import { validatePod } from './pod.ts';
 
-/** A file to be checked: its name as it shall be shown, and its whole text. */
+/** A file to check: its name in messages, and its text. */
 export interface ManifestFile {
   readonly name: string;
   readonly text: string;
 }
 
-/** One fault of a manifest, and where it stands. */
+/** An error in a manifest with its position. */
 export interface ManifestProblem extends Position {
   readonly file: string;
   readonly message: string;
 }
 
-/** What came of checking manifests. */
+/** Result of checking manifests. */
 export interface ManifestReport {
-  /** In the order of files and documents. */
+  /** Problems in the order of files and documents. */
   readonly problems: readonly ManifestProblem[];
   /** What of sound pods will not be kept, in the same order; absent: it was not asked for. */
   readonly warnings?: readonly ManifestProblem[];
   /** How many pods were looked at. */
   readonly pods: number;
-  /** Documents that are no pods; nothing is said about them. */
+  /** Documents that are not pods; they are not checked. */
   readonly others: readonly (ManifestProblem & {
     readonly apiVersion: string;
     readonly kind: string;
@@ -38,9 +38,9 @@ export interface ManifestReport {
   })[];
 }
 
-/** How manifests are checked. */
+/** Options of checking manifests. */
 export interface ManifestCheckOptions extends PodValidationOptions {
-  /** What stands against a valid pod beside those that were valid before it, e.g. a provider that would refuse it. */
+  /** Returns further reasons against a valid pod, given the valid pods before it; for example of a provider that would reject it. */
   readonly refusals?: (pod: Pod, others: readonly Pod[]) => readonly string[];
   /** What a provider that takes a sound pod will not keep of it. */
   readonly warnings?: (pod: Pod, others: readonly Pod[]) => readonly string[];
@@ -49,7 +49,7 @@ export interface ManifestCheckOptions extends PodValidationOptions {
 interface Scan {
   readonly file: string;
   readonly options: ManifestCheckOptions;
-  /** The pods without a fault, of all files. */
+  /** Valid pods of all files. */
   readonly sound: Pod[];
   readonly problems: ManifestProblem[];
   readonly warnings: ManifestProblem[];
@@ -58,8 +58,8 @@ interface Scan {
 }
 
 /**
- * Checks pod manifests as the API server would take them: text, types, unknown and doubled fields, then every rule of meaning. A file may
- * hold several documents; a document a Pod, a PodList or a List of pods.
+ * Checks pod manifests as the API server would: syntax, types, unknown and duplicate fields, then every validation rule. A file may
+ * contain several documents; each is a Pod, a PodList or a List of pods.
  */
 export function validateManifests(
   files: readonly ManifestFile[],
@@ -82,23 +82,23 @@ export function validateManifests(
   return { problems, pods, others, ...(options.warnings && { warnings }) };
 }
 
-/** A problem as editors and people read it: `file:line:column: message`. */
+/** Formats a problem for editors and terminals: `file:line:column: message`. */
 export const formatProblem = ({ file, line, column, message }: ManifestProblem): string =>
   `${file}:${line}:${column}: ${message}`;
 
-/** The documents of a text; each keeps its line numbers. */
+/** Splits a text into documents that keep their line numbers. */
 function documentsOf(text: string): readonly string[] {
   if (/^\s*\{/.test(text)) return [text];
   const documents: string[][] = [[]];
   for (const [i, line] of text.split('\n').entries()) {
     if (/^---(\s|$)/.test(line)) documents.push(Array.from({ length: i }, () => ''));
-    // what stands behind the marker belongs to the document
+    // Text after the marker belongs to the document.
     documents.at(-1)?.push(/^---(\s|$)/.test(line) ? `   ${line.slice(3)}` : line);
   }
   return documents.map((lines) => lines.join('\n'));
 }
 
-/** Checks one document; false when there is nothing in it. */
+/** Checks one document. @returns false when it is empty */
 function checkDocument(text: string, scan: Scan): boolean {
   if (text.replace(/^\s*(#.*)?$/gm, '') === '') return false;
   const parsed = parseDocument(text);
@@ -198,10 +198,10 @@ const prefixed = (prefix: string, fault: FieldError): string =>
 
 const clip = (text: string): string => (text.length > 120 ? `${text.slice(0, 120)}…` : text);
 
-/** Values of the wrong type that are told of one pod. */
+/** Maximum number of type errors to report per pod. */
 const mostWrongTypes = 100;
 
-/** The pod without the values that are of the wrong type, each of which is reported; `unread` names their fields. */
+/** Returns the pod without values of a wrong type, each of which is reported; `unread` has their fields. */
 function decodedPod(
   value: unknown,
   report: (message: string, path: Path) => void,
@@ -229,7 +229,7 @@ const valueAt = (value: unknown, path: Path): unknown =>
     value,
   );
 
-/** The value without the member at a path; an item of a list becomes null, so that the others keep their place. */
+/** Returns the value without the member at a path; an item of a list becomes null, so that indexes stay. */
 function without(value: unknown, [first, ...rest]: Path): unknown {
   if (first === undefined) return undefined;
   if (Array.isArray(value))
@@ -244,7 +244,7 @@ function without(value: unknown, [first, ...rest]: Path): unknown {
   return members;
 }
 
-/** `spec.containers[0].name` as keys and indexes. */
+/** Parses `spec.containers[0].name` into keys and indexes. */
 const pathOf = (field: string): Path =>
   [...field.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)].map(([, key, index]) =>
     index !== undefined && /^\d+$/.test(index) ? Number(index) : (key ?? index ?? ''),

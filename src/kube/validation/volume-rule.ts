@@ -3,11 +3,11 @@ import type { Faults } from './field-error.ts';
 
 export type Source = Readonly<Record<string, unknown>>;
 
-/** The volume that a source belongs to. */
+/** The volume of a source. */
 export interface VolumeContext {
   readonly name: string;
   readonly context: PodContext;
 }
 
-/** The faults of one kind of source; `field` ends in that kind. */
+/** Validates one kind of source; `field` ends with that kind. */
 export type SourceRule = (field: string, source: Source, volume: VolumeContext) => Faults;

@@ -21,7 +21,7 @@ import { validateProjected } from './projected.ts';
 import { fileMode, noBacksteps, textOf } from './shared.ts';
 import type { SourceRule, VolumeContext, Source } from './volume-rule.ts';
 
-/** Members that must not be empty. */
+/** Returns a rule for members that must not be empty. */
 const needs = (...keys: readonly string[]): SourceRule =>
   function* (field, source) {
     for (const key of keys) if (textOf(source, key) === '') yield required(`${field}.${key}`);
@@ -58,7 +58,7 @@ const nfs: SourceRule = function* (field, source) {
   if (!path.startsWith('/')) yield invalid(`${field}.path`, path, 'must be an absolute path');
 };
 
-/** For rules that do not look at the volume around. */
+/** Context for rules that do not use the volume. */
 const nowhere: VolumeContext = {
   name: '',
   context: { options: {}, pod: {}, volumes: new Map(), claimNames: new Set() },
@@ -103,7 +103,7 @@ const monitors: (listKey: string, ...keys: string[]) => SourceRule = (listKey, .
     yield* needs(...keys)(field, source, nowhere);
   };
 
-/** The rules of each kind of volume, in the order in which sources are looked at. */
+/** Rules by kind of volume, in the order in which sources are checked. */
 export const volumeSourceRules: Readonly<Record<string, SourceRule>> = {
   emptyDir,
   hostPath,

@@ -7,13 +7,13 @@ import { volumeSourceRules } from './volume-sources.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 
-/** The sources of a pod's volumes that are valid by themselves, by name, and all faults. */
+/** Sources of a pod's valid volumes by name, and all errors. */
 export interface VolumesFound {
   readonly volumes: ReadonlyMap<string, Source>;
   readonly faults: readonly FieldError[];
 }
 
-/** The volumes of a pod (Kubernetes `ValidateVolumes`). */
+/** Validates the volumes of a pod (Kubernetes `ValidateVolumes`). */
 export function validateVolumes(field: string, context: PodContext): VolumesFound {
   const list = context.pod.spec?.volumes ?? [];
   const podName = context.pod.metadata?.name ?? '';
@@ -42,23 +42,23 @@ export function validateVolumes(field: string, context: PodContext): VolumesFoun
 function* oneVolume(
   field: string,
   volume: Volume,
-  known: ReadonlyMap<string, unknown>,
+  volumeNames: ReadonlyMap<string, unknown>,
   context: PodContext,
 ): Faults {
   yield* volumeSource(field, volume, context);
   const { name = '' } = volume as Partial<Volume>;
   if (name === '') yield required(`${field}.name`);
   else yield* label(`${field}.name`, name);
-  if (known.has(name)) yield duplicate(`${field}.name`, name);
+  if (volumeNames.has(name)) yield duplicate(`${field}.name`, name);
 }
 
-/** What kube-apiserver calls these where they are one too many. */
+/** Names that kube-apiserver uses in messages about excess sources. */
 const misspelt: Readonly<Record<string, string>> = tableOf({ cephfs: 'cephFS', downwardAPI: 'downwarAPI' });
 
-/** What it calls these where it looks into them. */
+/** Names that it uses in messages about members of a source. */
 const inside: Readonly<Record<string, string>> = tableOf({ gcePersistentDisk: 'persistentDisk' });
 
-/** Exactly one source; the first is looked into, the others are too many. */
+/** Requires exactly one source; the first is validated, others are too many. */
 function* volumeSource(field: string, volume: Source, context: PodContext): Faults {
   let seen = 0;
   for (const [kind, rule] of Object.entries(volumeSourceRules)) {

@@ -8,7 +8,7 @@ type WindowsOptions = NonNullable<NonNullable<Container['securityContext']>['win
 
 const mostSpecKiB = 64;
 
-/** Rights that only Windows knows. */
+/** Validates Windows options. */
 export function* validateWindowsOptions(field: string, options: WindowsOptions | undefined): Faults {
   if (!options) return;
   const { gmsaCredentialSpecName: name, gmsaCredentialSpec: spec, runAsUserName } = options;
@@ -54,7 +54,7 @@ function accountFault(user: string): string | undefined {
   return /^[. ]+$/.test(user) ? "runAsUserName's User cannot contain only periods or spaces" : undefined;
 }
 
-/** Every container of a spec with the field that holds it. */
+/** Returns every container of a spec with its field. */
 export function containersOf(pod: Pod): readonly (readonly [string, Container])[] {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
   const named = (field: string, list: readonly Container[]): (readonly [string, Container])[] =>
@@ -66,7 +66,7 @@ export function containersOf(pod: Pod): readonly (readonly [string, Container])[
   ];
 }
 
-/** Windows containers that are processes of the host: all or none, on the host's network. */
+/** Validates Windows host process containers: all or none, on the host network. */
 export function* validateHostProcess(pod: Pod, context: PodContext): Faults {
   const ofPod = pod.spec?.securityContext?.windowsOptions?.hostProcess;
   const all = containersOf(pod).map(([field, { securityContext }]) => ({
@@ -103,7 +103,7 @@ function* hostProcessPod(pod: Pod, everyContainer: boolean, context: PodContext)
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where a field is looked up, its name, and the field that is named at fault. */
+/** Fields not allowed on Windows: where each is, its name, and the field in the message. */
 const notOnWindows: readonly (readonly [holder: 'spec' | 'security', key: string, field: string])[] = [
   ['security', 'appArmorProfile', 'securityContext.appArmorProfile'],
   ['security', 'seLinuxOptions', 'securityContext.seLinuxOptions'],
@@ -121,7 +121,7 @@ const notOnWindows: readonly (readonly [holder: 'spec' | 'security', key: string
   ['security', 'supplementalGroupsPolicy', 'securityContext.supplementalGroupsPolicy'],
   ['security', 'seLinuxChangePolicy', 'securityContext.seLinuxChangePolicy'],
 ];
-/** Where false, and an empty list, are as good as absent. */
+/** Fields for which false and an empty list count as absent. */
 const notEmpty: Readonly<Record<string, (value: unknown) => boolean>> = tableOf({
   hostPID: (value) => value === true,
   hostIPC: (value) => value === true,
@@ -140,7 +140,7 @@ const notInWindowsContainers = [
   'runAsGroup',
 ];
 
-/** What a Windows pod cannot have. */
+/** Rejects fields that Windows pods cannot have. */
 export function* validateWindowsPod(pod: Pod): Faults {
   const spec = (pod.spec ?? {}) as unknown as Fields;
   const security = (pod.spec?.securityContext ?? {}) as Fields;
@@ -156,7 +156,7 @@ export function* validateWindowsPod(pod: Pod): Faults {
         yield forbidden(`${field}.securityContext.${key}`, 'cannot be set for a windows pod');
 }
 
-/** What a Linux pod cannot have. */
+/** Rejects fields that Linux pods cannot have. */
 export function* validateLinuxPod(pod: Pod): Faults {
   const detail = 'windows options cannot be set for a linux pod';
   if (pod.spec?.securityContext?.windowsOptions)

@@ -80,4 +80,5 @@ export const trimmed = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g
  * `httpguts.HeaderValuesContainsToken`.
  */
 export const hasToken = (values: readonly string[] | undefined, lowerCaseToken: string): boolean =>
-  values?.some((value) => value.split(',').some((item) => trimmed(item).toLowerCase() === lowerCaseToken)) ?? false;
+  values?.some((value) => value.split(',').some((item) => trimmed(item).toLowerCase() === lowerCaseToken)) ??
+  false;

@@ -24,42 +24,42 @@ import type { PodProvider } from '../provider/provider.ts';
 import { type PodLedger, requestsOf } from './pod-ledger.ts';
 
 export interface AdmissionDeps {
-  /** The node as last seen. */
+  /** Returns the last known Node. */
   readonly getNode: () => Node | undefined;
-  /** The node as the API server has it now (R133); absent: standalone. */
+  /** Fetches the current Node from the API server (R133); absent: standalone mode. */
   readonly refetchNode?: () => Promise<Node | undefined>;
-  /** Pressure conditions in force, e.g. `MemoryPressure`. */
+  /** Returns the current pressure conditions, such as `MemoryPressure`. */
   readonly pressure: () => readonly string[];
   readonly sysctls: SysctlAllowlist;
-  /** What is wrong with the pod's AppArmor profiles on this host. */
+  /** Returns what is wrong with the pod's AppArmor profiles on this host. */
   readonly appArmorFault: (pod: Pod) => string | undefined;
-  /** The node is shutting down and takes no pods (R251). */
+  /** True while the node shuts down and accepts no pods (R251). */
   readonly isShuttingDown: () => boolean;
-  /** What is wrong with where the agent keeps its things; absent: nothing. */
+  /** Returns an error of the agent's own storage; `undefined` when there is none. */
   readonly storageFault?: () => string | undefined;
-  /** Ends a pod so that a critical one can run (R135), which the first of these resources was `missing` for; resolves when it has stopped. */
+  /** Evicts a pod to make room for a critical pod (R135); `missing` is the first missing resource. Resolves when the pod has stopped. */
   readonly preempt: (victim: Pod, missing: string) => Promise<void>;
-  /** What all desired pods ask for, active or not. */
+  /** Requests of all desired pods, active or not. */
   readonly ledger: Pick<PodLedger, 'size' | 'used' | 'has' | 'complete'>;
   readonly provider: Pick<PodProvider, 'admit' | 'name' | 'resizes'>;
   readonly recorder: EventRecorder;
-  /** Counts resizes that can never be done for a reason of the node's kind; absent: nobody does. */
+  /** Counts infeasible resizes by detail; absent: not counted. */
   readonly infeasible?: (detail: string) => void;
-  /** The pod as allocated: the very same where it has what it asks for. */
+  /** Returns the pod with its allocated resources; the same object when they equal its spec. */
   readonly allocatedPod: (pod: Pod) => Pod;
-  /** Does every pod have what it asks for? */
+  /** True when every pod has the resources in its spec. */
   readonly isSettled: () => boolean;
 }
 
-/** What is asked, and beside whom. */
+/** The pod to admit, the operation, and the other pods. */
 export interface AdmissionCase {
   readonly operation: AdmitOperation;
-  /** Active pods as allocated, the candidate left out (R52). */
+  /** Active pods with allocated resources, without the candidate (R52). */
   readonly otherPods: () => readonly Pod[];
 }
 
 /**
- * May this pod run here beside the others, or take another size? The first denial counts (R129).
+ * Decides whether a pod may run, or resize, next to the other pods. The first rejection counts (R129).
  *
  * Follows kubelet's chain of `PodAdmitHandler`s.
  */
@@ -98,7 +98,7 @@ function admitResizeOf(
   return admitResize({ pod, node: getNode(), providerFault });
 }
 
-/** A provider's own word comes last; what it admits but will not keep is told in Events. */
+/** Asks the provider last; warnings about settings that it accepts but does not enforce become Events. */
 function admitByProvider(
   { provider, recorder }: AdmissionDeps,
   pod: Pod,
@@ -112,7 +112,7 @@ function admitByProvider(
   return admitted;
 }
 
-/** R131…R135. */
+/** Checks whether the pod fits the node, making room for critical pods (R131…R135). */
 async function admitByFit(
   deps: AdmissionDeps,
   pod: Pod,
@@ -124,7 +124,7 @@ async function admitByFit(
     admitByPredicates({ pod, node, otherPods, os: 'linux' });
   let { result, failures } = fit(deps.getNode());
   const [only] = failures;
-  // R133: labels may have changed since the node was last seen
+  // The Node's labels may have changed since it was last observed (R133).
   if (
     failures.length === 1 &&
     only?.type === 'predicate' &&
@@ -137,7 +137,7 @@ async function admitByFit(
   return makeRoom(deps, pod, otherPods, failures);
 }
 
-/** Does the pod fit even if every desired pod took up room? Then it fits beside the active ones, and no list of them is needed. */
+/** True when the pod fits even next to all desired pods; then it fits next to the active ones, without listing them. */
 function fitsBesideAll({ getNode, ledger, isSettled }: AdmissionDeps, pod: Pod): boolean {
   const node = getNode();
   if (!node || !ledger.complete || !isSettled() || hostPortsOf(pod).length > 0) return false;
@@ -153,7 +153,7 @@ function fitsBesideAll({ getNode, ledger, isSettled }: AdmissionDeps, pod: Pod):
   return admitByPredicates({ pod, node, otherPods: [], os: 'linux' }).result.admit;
 }
 
-/** R135: only room can be made; what else stands against the pod is the answer. */
+/** Preempts pods for a critical pod; only missing resources can be freed, any other failure is returned (R135). */
 async function makeRoom(
   deps: AdmissionDeps,
   pod: Pod,

@@ -6,25 +6,25 @@ import { qosClassOf, amountsOf, podRequestOf } from '../kube/resources/resources
 import { tolerates } from '../kube/taints.ts';
 import { valueOf, milliValueOf } from '../kube/resources/quantity.ts';
 
-/** What an admission step says of a pod (kubelet `PodAdmitResult`); reason and message only when it is refused. */
+/** Result of an admission step (kubelet `PodAdmitResult`); reason and message are set only for rejections. */
 export interface AdmitResult {
   readonly admit: boolean;
   readonly reason: string;
   readonly message: string;
 }
 
-/** The one who has no objection. */
+/** The result that admits a pod. */
 export const admitted: AdmitResult = { admit: true, reason: '', message: '' };
 
-/** Refuses with the reason and message that end in the pod's status. */
+/** Returns a rejection with the reason and message for the pod's status. */
 export const refused = (reason: string, message: string): AdmitResult => ({ admit: false, reason, message });
 
 /**
- * Refuses a pod whose AppArmor profile cannot be enforced here; only before it has started.
+ * Rejects a pod whose AppArmor profile cannot be enforced; checked only before it has started.
  *
  * Follows kubelet `appArmorAdmitHandler`.
  *
- * @param validate what is wrong with the pod's profiles on this host; absent: nothing
+ * @param validate returns what is wrong with the pod's profiles on this host
  */
 export function admitAppArmor(pod: Pod, validate: (pod: Pod) => string | undefined): AdmitResult {
   if (pod.status?.phase !== 'Pending') return admitted;
@@ -33,11 +33,11 @@ export function admitAppArmor(pod: Pod, validate: (pod: Pod) => string | undefin
 }
 
 /**
- * What is wrong with a pod's AppArmor profiles on a host; absent: nothing, or it asks for none.
+ * Returns what is wrong with a pod's AppArmor profiles on a host; `undefined` when nothing is, or it has none.
  *
  * Follows kubelet `apparmor.Validator`.
  *
- * @param enforced whether the host's kernel enforces profiles
+ * @param enforced true when the host's kernel enforces profiles
  */
 export function appArmorFault(pod: Pod, enforced: boolean): string | undefined {
   if (!isRequired(pod)) return undefined;
@@ -62,12 +62,13 @@ const annotatedProfiles = ({ metadata }: Pod): readonly string[] =>
 const memoryPressureTaint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
 
 /**
- * Admission while the node is under pressure (R130): critical pods pass; with memory pressure alone only best-effort pods that do not
- * tolerate it are refused; any other pressure refuses all.
+ * Admits pods while the node is under pressure (R130): critical pods are admitted; under memory pressure alone only best-effort pods that
+ * do not
+ * tolerate it are rejected; any other pressure rejects all others.
  *
  * Follows kubelet `eviction.managerImpl.Admit`.
  *
- * @param conditions the pressures in force, in the order that the message shows
+ * @param conditions current pressure conditions, in the order of the message
  */
 export function admitUnderPressure(pod: Pod, conditions: readonly string[]): AdmitResult {
   if (conditions.length === 0 || isCriticalPod(pod)) return admitted;
@@ -79,20 +80,20 @@ export function admitUnderPressure(pod: Pod, conditions: readonly string[]): Adm
   return refused('Evicted', `The node had condition: [${conditions.join(' ')}]. `);
 }
 
-/** What is asked of an in-place resize before anything else. */
+/** Inputs of the feasibility check of an in-place resize. */
 interface ResizeInput {
-  /** As desired. */
+  /** The desired pod. */
   readonly pod: Pod;
   /** Absent: not known yet. */
   readonly node: Node | undefined;
-  /** Why the provider could never do it; absent: it can. */
+  /** Why the provider does not support the resize; absent: it does. */
   readonly providerFault: string | undefined;
 }
 
 const infeasible = (message: string): AdmitResult => refused('Infeasible', message);
 
 /**
- * Could this resize ever be done here, were the pod alone on the node? What could be done later is for the other steps to say.
+ * Decides whether a resize is feasible on this node if the pod were alone. Other steps decide whether it is possible now.
  *
  * Follows kubelet `podResizesAdmitHandler.Admit`.
  */
@@ -100,7 +101,7 @@ export function admitResize({ pod, node, providerFault }: ResizeInput): AdmitRes
   if (isStaticPod(pod)) return infeasible('In-place resize of static-pods is not supported');
   if (providerFault !== undefined) return infeasible(providerFault);
   const allocatable = amountsOf(node?.status?.allocatable);
-  // with both beyond the node, memory is told
+  // When both exceed the node, the message is about memory.
   for (const [name, unitOf] of [
     ['memory', valueOf],
     ['cpu', milliValueOf],
@@ -116,7 +117,7 @@ export function admitResize({ pod, node, providerFault }: ResizeInput): AdmitRes
   return admitted;
 }
 
-/** Volumes that need a CSI driver are refused by name: this agent speaks to none, and such a pod would wait for ever. */
+/** Rejects volumes that need a CSI driver, by name: the agent supports none, and such a pod would wait forever. */
 export function admitVolumes(pod: Pod): AdmitResult {
   const needs = usedVolumes(pod).flatMap(({ name, csi }) =>
     csi ? [`volume "${name}" needs the CSI driver "${csi.driver}"`] : [],
@@ -125,5 +126,5 @@ export function admitVolumes(pod: Pod): AdmitResult {
   return refused('UnsupportedVolume', `${needs.join(', ')}; CSI volumes are not supported on this node.`);
 }
 
-/** What is asked of admission: may a pod come, or may one that is here change its size. Kubelet's `lifecycle.Operation`. */
+/** Operation to admit: a new pod, or a resize. Kubelet's `lifecycle.Operation`. */
 export type AdmitOperation = 'add' | 'resize';

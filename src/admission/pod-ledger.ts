@@ -3,7 +3,7 @@ import { milliValueOf, valueOf } from '../kube/resources/quantity.ts';
 import { podRequests } from '../kube/resources/resources.ts';
 import type { Pod, PodSpec } from '../kube/types.ts';
 
-/** Amounts by resource name: cpu in milli-cores, all else in units. */
+/** Amounts by resource name: cpu in millicores, others in units. */
 export type Totals = ReadonlyMap<string, number>;
 
 const nothing: Totals = new Map();
@@ -13,7 +13,7 @@ interface Entry {
   readonly requests: Totals;
 }
 
-/** What a pod asks for. */
+/** Returns a pod's requests. */
 export function requestsOf(pod: Pod): Totals {
   return new Map(
     Object.entries(podRequests(pod)).map(([name, amount]) => [
@@ -24,28 +24,28 @@ export function requestsOf(pod: Pod): Totals {
 }
 
 /**
- * What all desired pods together ask for, kept as they come and go: never less than what those take up that are active, so what fits
- * beside this fits. Asking costs the same however many pods there are.
+ * PodLedger keeps the sum of the requests of all desired pods. It is never less than that of the active pods, so a pod that fits next
+ * to it fits. The cost of a query does not depend on the number of pods.
  */
 export class PodLedger {
   readonly #entries = new Map<string, Entry>();
   readonly #totals = new Map<string, number>();
   #last: Totals = nothing;
 
-  /** Pods whose amounts cannot be read. */
+  /** Pods whose requests could not be parsed. */
   readonly #unread = new Set<string>();
 
-  /** Whether the amounts of all pods could be read; otherwise the sums say too little. */
+  /** True when the requests of all pods could be parsed; otherwise the sums are too low. */
   get complete(): boolean {
     return this.#unread.size === 0;
   }
 
-  /** How many pods there are. */
+  /** Number of pods. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** What all but this pod ask for of one resource. */
+  /** Returns the requests of one resource by all pods but one. */
   used(name: string, without: string): number {
     return (this.#totals.get(name) ?? 0) - (this.#entries.get(without)?.requests.get(name) ?? 0);
   }
@@ -56,11 +56,11 @@ export class PodLedger {
 
   set(pod: Pod): void {
     const uid = uidOf(pod);
-    const known = this.#entries.get(uid);
-    if (known && known.spec === pod.spec) return;
+    const entry = this.#entries.get(uid);
+    if (entry && entry.spec === pod.spec) return;
     this.delete(uid);
     const requests = readable(pod);
-    // pods mostly ask for the same: those that follow each other keep one list of it
+    // Consecutive pods often have equal requests, so they share one map.
     if (requests && !sameTotals(requests, this.#last)) this.#last = requests;
     const entry = { spec: pod.spec, requests: requests ? this.#last : nothing };
     if (!requests) this.#unread.add(uid);

@@ -9,7 +9,7 @@ import { untoleratedTaint } from '../kube/taints.ts';
 import type { Container, Node, Pod } from '../kube/types.ts';
 import { admitted, type AdmitResult, refused } from './admit-result.ts';
 
-/** Why a pod does not fit. Resource amounts: cpu in milli-cores, all else in units. */
+/** Why a pod does not fit. Amounts: cpu in millicores, others in units. */
 export type FailureReason =
   | { readonly type: 'predicate'; readonly name: string; readonly description: string }
   | {
@@ -20,7 +20,7 @@ export type FailureReason =
       readonly capacity: number;
     };
 
-/** The message of a failure, as users read it in the pod's status. */
+/** Formats a failure for the pod's status. */
 export const messageOfFailure = (failure: FailureReason): string =>
   failure.type === 'predicate'
     ? `Predicate ${failure.name} failed: ${failure.description}`
@@ -31,7 +31,7 @@ const amountIn = (name: string, amount: Quantity | undefined): number =>
 
 const countedFirst = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
-/** Which resources of the node the pod would exhaust: the number of pods, then cpu, memory, ephemeral storage, then the others. */
+/** Returns the resources of the node that the pod would exceed: number of pods, then cpu, memory, ephemeral storage, then others. */
 export function insufficientResources(
   pod: Pod,
   node: Node,
@@ -48,11 +48,11 @@ export function insufficientResources(
       used: otherPods.length,
       capacity: podsAllowed,
     });
-  const wanted = podRequests(withoutUnknownResources(pod, allocatable));
+  const requests = podRequests(withoutUnknownResources(pod, allocatable));
   const others = otherPods.map((other) => podRequests(other, { useStatusResources: true }));
-  const scalars = Object.keys(wanted).filter(isScalarResource);
+  const scalars = Object.keys(requests).filter(isScalarResource);
   for (const name of [...countedFirst, ...scalars]) {
-    const requested = amountIn(name, ownMember(wanted, name));
+    const requested = amountIn(name, ownMember(requests, name));
     const used = others.reduce(
       (sum, requests: Amounts) => sum + amountIn(name, ownMember(requests, name)),
       0,
@@ -64,13 +64,13 @@ export function insufficientResources(
   return found;
 }
 
-/** R134: what containers request of resources that the node does not list is not asked for. Follows kubelet `removeMissingExtendedResources`. */
+/** Removes requests of extended resources that the node does not list (R134). Follows kubelet `removeMissingExtendedResources`. */
 function withoutUnknownResources(pod: Pod, allocatable: Amounts): Pod {
   const { spec } = pod;
   const isUnknown = (name: string): boolean => isExtendedResource(name) && !Object.hasOwn(allocatable, name);
   const asks = ({ resources }: Container): boolean => Object.keys(resources?.requests ?? {}).some(isUnknown);
   if (!spec || ![...spec.containers, ...(spec.initContainers ?? [])].some(asks)) return pod;
-  const known = (container: Container): Container => ({
+  const withKnownResources = (container: Container): Container => ({
     ...container,
     resources: {
       ...container.resources,
@@ -84,8 +84,8 @@ function withoutUnknownResources(pod: Pod, allocatable: Amounts): Pod {
     ...pod,
     spec: {
       ...spec,
-      containers: containers.map(known),
-      ...(initContainers && { initContainers: initContainers.map(known) }),
+      containers: containers.map(withKnownResources),
+      ...(initContainers && { initContainers: initContainers.map(withKnownResources) }),
     },
   };
 }
@@ -100,19 +100,19 @@ const namesOtherNode = (pod: Pod, node: Node): boolean =>
   Boolean(pod.spec?.nodeName) && pod.spec?.nodeName !== node.metadata?.name;
 
 function portsClash(pod: Pod, otherPods: readonly Pod[]): boolean {
-  const wanted = hostPortsOf(pod);
-  if (wanted.length === 0) return false;
+  const requests = hostPortsOf(pod);
+  if (requests.length === 0) return false;
   const taken = Map.groupBy(otherPods.flatMap(hostPortsOf), ({ port }) => port);
-  return wanted.some((port) => taken.get(port.port)?.some((other) => hostPortsClash(port, other)));
+  return requests.some((port) => taken.get(port.port)?.some((other) => hostPortsClash(port, other)));
 }
 
-/** NoSchedule is the scheduler's matter: whoever is here already was bound. */
+/** True when the pod does not tolerate a NoExecute taint. NoSchedule is left to the scheduler: the pod is bound already. */
 const isTainted = (pod: Pod, node: Node): boolean =>
   !isStaticPod(pod) &&
   untoleratedTaint(node.spec?.taints ?? [], pod.spec?.tolerations ?? [], ['NoExecute']) !== undefined;
 
 /**
- * Every reason why the pod does not fit on the node beside the others, in the order in which they are reported (R131, R132).
+ * Returns every reason why the pod does not fit on the node next to the others, in reporting order (R131, R132).
  *
  * Follows kubelet `generalFilter`.
  */
@@ -129,7 +129,7 @@ export function generalFilter(pod: Pod, node: Node, otherPods: readonly Pod[]): 
   return found;
 }
 
-/** What must hold whatever room there is; making room would not help. */
+/** Returns a rejection that does not depend on free resources, so that preemption would not help. */
 function platformFault(pod: Pod, node: Node, os: string): AdmitResult | undefined {
   const label = pod.metadata?.labels?.['kubernetes.io/os'];
   if (label !== undefined && label !== os)
@@ -151,7 +151,7 @@ function groupsFault(pod: Pod, node: Node): AdmitResult | undefined {
   );
 }
 
-/** A node that has labels has that of its operating system, whatever somebody wrote into it. */
+/** Returns the node with the label of its actual operating system, when it has labels. */
 function withOs(node: Node, os: string): Node {
   const labels = node.metadata?.labels ?? {};
   if (Object.keys(labels).length === 0 || labels['kubernetes.io/os'] === os) return node;
@@ -162,15 +162,15 @@ export interface PredicateInput {
   readonly pod: Pod;
   /** Absent: not known yet. */
   readonly node: Node | undefined;
-  /** The active pods without the candidate (R52). */
+  /** Active pods without the candidate (R52). */
   readonly otherPods: readonly Pod[];
-  /** The node's operating system, e.g. `linux`. */
+  /** The node's operating system, such as `linux`. */
   readonly os: string;
-  /** What device plug-ins say against the pod. */
+  /** Error of device plug-ins about the pod. */
   readonly pluginError?: string;
 }
 
-/** A refusal for its first reason; no reason admits. */
+/** Returns a rejection with the first failure; admits without failures. */
 export function resultOf(failures: readonly FailureReason[]): AdmitResult {
   const first = failures[0];
   if (!first) return admitted;
@@ -178,7 +178,8 @@ export function resultOf(failures: readonly FailureReason[]): AdmitResult {
 }
 
 /**
- * May this pod run on this node beside the others (R131…R134)? Besides the answer, the failures that making room might mend (R135).
+ * Decides whether a pod may run on this node next to the others (R131…R134). Also returns the failures that preemption could resolve
+ * (R135).
  *
  * Follows kubelet `predicateAdmitHandler.Admit`.
  */

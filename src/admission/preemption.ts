@@ -4,27 +4,27 @@ import { milliValueOf, valueOf } from '../kube/resources/quantity.ts';
 import { podRequestOf, qosClassOf } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
 
-/** What is missing: cpu in milli-cores, pods as a count, all else in units. */
+/** A missing amount: cpu in millicores, pods as a count, others in units. */
 export interface Requirement {
   readonly resource: string;
   readonly quantity: number;
 }
 
-/** May the one make room by ending the other? Critical pods outrank the others, and a higher priority a lower one. */
+/** True when one pod may preempt the other: critical pods preempt others, and a higher priority preempts a lower one. */
 export function isPreemptable(preemptor: Pod, other: Pod): boolean {
   if (isCriticalPod(preemptor) && !isCriticalPod(other)) return true;
   const [priority, otherPriority] = [preemptor.spec?.priority, other.spec?.priority];
   return priority !== undefined && otherPriority !== undefined && priority > otherPriority;
 }
 
-/** How much of a resource the end of a pod frees. */
+/** Returns the amount of a resource that ending a pod frees. */
 function requestOf(pod: Pod, resource: string): number {
   if (resource === 'pods') return 1;
   const amount = podRequestOf(pod, resource);
   return resource === 'cpu' ? milliValueOf(amount) : valueOf(amount);
 }
 
-/** What is still missing once these pods are gone. */
+/** Returns what is still missing after these pods have ended. */
 const subtract = (requirements: readonly Requirement[], pods: readonly Pod[]): readonly Requirement[] =>
   requirements
     .map(({ resource, quantity }) => ({
@@ -33,7 +33,7 @@ const subtract = (requirements: readonly Requirement[], pods: readonly Pod[]): r
     }))
     .filter(({ quantity }) => quantity > 0);
 
-/** How far a pod alone is from what is missing: 0 frees all of it. */
+/** Returns how far a pod alone is from freeing what is missing; 0: it frees all of it. */
 const distance = (requirements: readonly Requirement[], pod: Pod): number =>
   requirements.reduce((sum, { resource, quantity }) => {
     const rest = quantity - requestOf(pod, resource);
@@ -41,7 +41,7 @@ const distance = (requirements: readonly Requirement[], pod: Pod): number =>
     return rest > 0 ? sum + share * share : sum;
   }, 0);
 
-/** Of two equal requests the first counts as smaller: so the later of two equal pods is taken. */
+/** Compares requests; of two equal ones the first counts as smaller, so that the later of two equal pods is selected. */
 function requestsLess(pod: Pod, than: Pod): boolean {
   for (const resource of ['memory', 'cpu']) {
     const difference = requestOf(pod, resource) - requestOf(than, resource);
@@ -55,7 +55,7 @@ const notEnough = (missing: readonly Requirement[]): AgentError => {
   return new AgentError('resource_exhausted', `no set of running pods found to reclaim resources: [${list}]`);
 };
 
-/** Takes the pod nearest to what is missing, again and again, until nothing is. */
+/** Repeatedly selects the pod nearest to what is missing, until nothing is. */
 function nearestFirst(candidates: readonly Pod[], requirements: readonly Requirement[]): readonly Pod[] {
   const left = [...candidates];
   const taken: Pod[] = [];
@@ -78,12 +78,12 @@ function nearestFirst(candidates: readonly Pod[], requirements: readonly Require
 }
 
 /**
- * The pods that go so that a critical pod can run (R135): as few and as little as will do, best-effort before burstable before
+ * Returns the pods to preempt for a critical pod (R135): as few and small as possible, best-effort before burstable before
  * guaranteed.
  *
  * Follows kubelet `preemption.getPodsToPreempt`.
  *
- * @throws {AgentError} `resource_exhausted` when even all of them would not free enough
+ * @throws {AgentError} `resource_exhausted` when all of them would not free enough
  */
 export function podsToPreempt(
   preemptor: Pod,

@@ -5,7 +5,7 @@ import { admitted, type AdmitResult, refused } from './admit-result.ts';
 
 type SysctlNamespace = 'ipc' | 'net';
 
-/** Sysctls that the kernel keeps apart by namespace, by exact name (two of them only as what stands before a `*`) and by prefix. */
+/** Namespaced sysctls by exact name (two of them only as the part before a `*`) and by prefix. */
 const namespacedNames: ReadonlyMap<string, SysctlNamespace> = new Map([
   ['kernel.sem', 'ipc'],
   ['kernel.shm', 'ipc'],
@@ -23,7 +23,7 @@ const namespacedPrefixes: readonly (readonly [string, SysctlNamespace])[] = [
   ['net.', 'net'],
 ];
 
-/** Sysctls that cannot harm other pods, and the kernel from which they are kept apart (kubelet `safeSysctls`). */
+/** Sysctls that are safe, with the kernel version since which they are namespaced (kubelet `safeSysctls`). */
 const safeSysctls: readonly (readonly [name: string, sinceKernel: string])[] = [
   ['kernel.shm_rmid_forced', ''],
   ['net.ipv4.ip_local_port_range', ''],
@@ -44,8 +44,8 @@ const patternSyntax = new RegExp(`^${nameSyntax}$`);
 const longestName = 253;
 
 /**
- * The dotted form of a sysctl name. In a name whose first separator is a slash, slashes separate and dots belong to the elements,
- * so the two change places.
+ * Returns the dotted form of a sysctl name. When its first separator is a slash, slashes separate elements and dots belong to them,
+ * so the two are swapped.
  */
 export function dotted(name: string): string {
   const first = /[./]/.exec(name)?.[0];
@@ -53,7 +53,7 @@ export function dotted(name: string): string {
   return name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }
 
-/** The safe sysctls of a kernel, e.g. `6.1.0-18-amd64`; what is no version is unknown: then only those that are safe on every kernel. */
+/** Returns the safe sysctls of a kernel such as `6.1.0-18-amd64`; for an unknown version, those that are safe on every kernel. */
 export function safeSysctlsOf(kernel: string): readonly string[] {
   const version = versionOf(kernel);
   return safeSysctls
@@ -61,15 +61,15 @@ export function safeSysctlsOf(kernel: string): readonly string[] {
     .map(([name]) => name);
 }
 
-/** The numbers at the start of a version, two at least. Follows Go `version.ParseGeneric`. */
+/** Returns the leading numbers of a version, at least two. Follows Go `version.ParseGeneric`. */
 function versionOf(text: string): readonly number[] | undefined {
   const numbers = /^\s*v?((?:0|[1-9]\d*)(?:\.\d+)+)/.exec(text)?.[1];
   return numbers?.split('.').map(Number);
 }
 
 function atLeast(version: readonly number[], since: readonly number[]): boolean {
-  for (const [i, wanted] of since.entries()) {
-    const difference = (version[i] ?? 0) - wanted;
+  for (const [i, required] of since.entries()) {
+    const difference = (version[i] ?? 0) - required;
     if (difference !== 0) return difference > 0;
   }
   return true;
@@ -79,7 +79,7 @@ const namespaceOf = (name: string): SysctlNamespace | undefined =>
   namespacedNames.get(name) ?? namespacedPrefixes.find(([prefix]) => name.startsWith(prefix))?.[1];
 
 /**
- * Which sysctls a pod may set: names, and prefixes that end in `*`.
+ * SysctlAllowlist decides which sysctls pods may set: names, and prefixes that end in `*`.
  *
  * Follows kubelet `sysctl.patternAllowlist`.
  */
@@ -87,7 +87,7 @@ export class SysctlAllowlist {
   readonly #names = new Map<string, SysctlNamespace>();
   readonly #prefixes = new Map<string, SysctlNamespace>();
 
-  /** @throws {AgentError} `invalid_argument` for a malformed pattern and for one outside the namespaced sysctls */
+  /** @throws {AgentError} `invalid_argument` for a malformed pattern or one outside the namespaced sysctls */
   constructor(patterns: readonly string[]) {
     for (const pattern of patterns) this.#add(pattern);
   }
@@ -107,7 +107,7 @@ export class SysctlAllowlist {
     (prefix ? this.#prefixes : this.#names).set(stem, namespace);
   }
 
-  /** The first sysctl of the pod that is not allowed makes the refusal. */
+  /** Rejects a pod for its first sysctl that is not allowed. */
   admit(pod: Pod): AdmitResult {
     for (const { name } of pod.spec?.securityContext?.sysctls ?? []) {
       const fault = this.#fault(dotted(name), pod);

@@ -12,20 +12,20 @@ import { byTurn } from './pending-order.ts';
 import { resizePendingMessage, resizeStartedMessage } from './resize-messages.ts';
 import type { AdmitOperation, AdmitResult } from '../admission/admit-result.ts';
 
-/** Why waiting resizes are tried again, as metrics name it. */
+/** Why deferred resizes are retried, for metrics. */
 export type ResizeTrigger =
   'pods_added' | 'pod_updated' | 'pods_removed' | 'pod_resized' | 'pod_terminated' | 'periodic_retry';
 
-/** What is told of resizes, by pod UID (`ResizeStatuses`). */
+/** Stores the resize conditions by pod UID (`ResizeStatuses`). */
 export interface ResizeConditionStore {
   conditions(uid: string): readonly PodCondition[];
   isDeferred(uid: string): boolean;
-  /** @returns whether that is news */
+  /** Sets the pending condition. @returns true when it changed */
   setPending(uid: string, report: ResizeTold): boolean;
   clearPending(uid: string): void;
   setInProgress(uid: string, report: ResizeTold): unknown;
   clearInProgress(uid: string): unknown;
-  /** Pods of which anything is told. */
+  /** Number of pods with conditions. */
   readonly size: number;
 }
 
@@ -40,45 +40,49 @@ export interface AllocationManagerDeps {
   readonly logger: Logger;
   readonly recorder: EventRecorder;
   readonly resizes: ResizeConditionStore;
-  /** R129; `otherPods` are those with resources, as allocated. */
+  /** Runs admission (R129); `otherPods` have their allocated resources. */
   readonly admit: (
     pod: Pod,
     otherPods: () => readonly Pod[],
     operation: AdmitOperation,
   ) => AdmitResult | Promise<AdmitResult>;
-  /** R121: pods that take up room, as desired. */
+  /** Returns the active pods as desired (R121). */
   readonly activePods: () => readonly Pod[];
   readonly podByUid: (uid: string) => Pod | undefined;
-  /** Has the pod looked at soon. */
+  /** Triggers a sync of the pod. */
   readonly syncPod: (pod: Pod) => void;
-  /** Counts resizes that were put off and then accepted; absent: nobody does. */
+  /** Counts resizes that were deferred and then accepted; absent: not counted. */
   readonly deferredAccepted?: (trigger: ResizeTrigger) => void;
   readonly sourcesReady: { allReady(): boolean };
-  /** Absent: allocations end with the agent. */
+  /** Persists allocations; absent: they are lost when the agent ends. */
   readonly keeper?: ResourceKeeper;
 }
 
-/** Allocations of new pods are kept together, after so many ms: until then a pod has what it asks for, as one that is new has anyway. */
+/**
+ * Delay before allocations of new pods are stored together, ms; until then a restart gives a pod the resources in its spec, as for a new
+ * pod.
+ */
 const keepDelayMs = 1000;
 
-/** Between two tries of all waiting resizes, ms: before the sources are ready, and then (kubelet `retryDelay`). */
+/** Interval between retries of all deferred resizes, ms: before the sources are ready, and after (kubelet `retryDelay`). */
 const retryMs = { initial: 30_000, later: 180_000 };
 
 /**
- * Gives pods their resources: when they come, and when they are to change their size. What does not fit now waits its turn.
+ * AllocationManager allocates resources to pods: when they are added, and when they are resized. Resizes that do not fit are retried in
+ * order.
  *
  * Follows kubelet `allocation.Manager`.
  */
 export class AllocationManager {
   readonly #deps: AllocationManagerDeps;
   readonly #state: AllocationState;
-  /** UIDs of pods whose resize waits, in the order of their turns. */
+  /** UIDs of pods with a pending resize, in retry order. */
   #pending: readonly string[] = [];
-  /** One decision at a time: each counts on what the one before gave away. */
+  /** Serializes decisions, as each depends on the allocations of the ones before. */
   #turn: Promise<unknown> = Promise.resolve();
   #nextRetryAt: number;
-  /** Are there allocations that are not kept yet? */
-  #unkept = false;
+  /** True when there are allocations that are not stored yet. */
+  #unsaved = false;
   #wake = new AbortController();
 
   constructor(deps: AllocationManagerDeps) {
@@ -87,30 +91,30 @@ export class AllocationManager {
     this.#nextRetryAt = steadyNow(deps.clock) + retryMs.initial;
   }
 
-  /** R88: the pod with the resources that it was given; the very same pod where these are what it asks for. */
+  /** Returns the pod with its allocated resources; the same object when they equal its spec (R88). */
   allocatedPod(pod: Pod): Pod {
     return this.#state.allocatedPod(pod);
   }
 
-  /** Active pods, as allocated. */
+  /** Returns the active pods with their allocated resources. */
   allocatedPods(): readonly Pod[] {
     return this.#deps.activePods().map((pod) => this.allocatedPod(pod));
   }
 
-  /** Has every pod what it asks for? Then what is asked for together is what was given together. */
+  /** True when every pod's allocation equals its spec; then the sums of both are equal, too. */
   get isSettled(): boolean {
     return this.#pending.length === 0 && this.#deps.resizes.size === 0;
   }
 
-  /** R51, R52, R136: may the pod come, with what it was given before or else with what it asks for? */
+  /** Decides whether a pod may be added, with its previous allocation or otherwise its spec (R51, R52, R136). */
   addPod(pod: Pod): Promise<AdmitResult> {
     return this.#exclusively(async () => {
       const allocated = this.allocatedPod(pod);
       const verdict = await this.#deps.admit(allocated, () => this.#othersOf(pod), 'add');
       if (verdict.admit && !this.#state.get(uidOf(pod))) {
         this.#state.allocate(allocated);
-        if (!this.#unkept) this.#wake.abort();
-        this.#unkept = true;
+        if (!this.#unsaved) this.#wake.abort();
+        this.#unsaved = true;
       }
       return verdict;
     });
@@ -120,17 +124,17 @@ export class AllocationManager {
     this.#state.remove(uid);
   }
 
-  /** R73. */
+  /** Removes the allocations of all other pods (R73). */
   removeOrphanedPods(remaining: Members): void {
     this.#state.retain(remaining);
   }
 
-  /** Has another size been asked for than the pod was given? */
+  /** True when the resources in the pod's spec differ from its allocation. */
   needsResize(pod: Pod): boolean {
     return this.allocatedPod(pod) !== pod;
   }
 
-  /** The pod's resize is to be tried; it waits its turn. */
+  /** Queues the pod's resize. */
   pushPendingResize(uid: string): void {
     void this.#exclusively(async () => {
       if (!this.#pending.includes(uid)) this.#pending = this.#inTurn([...this.#pending, uid]);
@@ -142,8 +146,8 @@ export class AllocationManager {
     const waiting = uids.flatMap((uid) => {
       const pod = podByUid(uid);
       if (!pod) return [];
-      const told = resizes.conditions(uid).find(({ type }) => type === 'PodResizePending');
-      const since = Date.parse(told?.lastTransitionTime ?? '');
+      const pendingCondition = resizes.conditions(uid).find(({ type }) => type === 'PodResizePending');
+      const since = Date.parse(pendingCondition?.lastTransitionTime ?? '');
       return [{ pod, allocated: this.allocatedPod(pod), ...(Number.isFinite(since) && { since }) }];
     });
     return byTurn(waiting).map(({ pod }) => uidOf(pod));
@@ -153,7 +157,7 @@ export class AllocationManager {
     return this.#pending.length > 0;
   }
 
-  /** Tries every resize that waits, in turn (R55, R61, R65). */
+  /** Retries every pending resize in order (R55, R61, R65). */
   retryPendingResizes(trigger: ResizeTrigger): Promise<void> {
     return this.#exclusively(async () => {
       const { clock, sourcesReady, podByUid } = this.#deps;
@@ -169,7 +173,7 @@ export class AllocationManager {
     });
   }
 
-  /** @returns whether it has to wait on */
+  /** Tries one resize. @returns true when it stays pending */
   async #tryResize(pod: Pod, trigger: ResizeTrigger): Promise<boolean> {
     const { resizes, logger, syncPod } = this.#deps;
     const uid = uidOf(pod);
@@ -188,7 +192,7 @@ export class AllocationManager {
     return waits;
   }
 
-  /** @returns whether the pod was given what it asks for. Follows kubelet `handlePodResourcesResize` */
+  /** @returns true when the allocation was updated. Follows kubelet `handlePodResourcesResize` */
   async #handleResize(pod: Pod): Promise<boolean> {
     const { resizes, admit } = this.#deps;
     const uid = uidOf(pod);
@@ -205,7 +209,7 @@ export class AllocationManager {
     return false;
   }
 
-  /** Kept before anything is done about it, so that the next agent finishes it. */
+  /** Stores the allocation before it is applied, so that the next agent completes it. */
   async #allocate(pod: Pod): Promise<void> {
     const { resizes, recorder, keeper } = this.#deps;
     const uid = uidOf(pod);
@@ -237,31 +241,31 @@ export class AllocationManager {
     return this.allocatedPods().filter((other) => uidOf(other) !== uid);
   }
 
-  /** Tries waiting resizes from time to time and keeps new allocations, until `signal` aborts. */
+  /** Retries pending resizes periodically and stores new allocations, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!isAborted(signal)) {
       const waitMs = this.#nextRetryAt - steadyNow(clock);
       if (waitMs <= 0) await this.retryPendingResizes('periodic_retry');
-      else if (this.#unkept) {
+      else if (this.#unsaved) {
         await clock.sleep(Math.min(keepDelayMs, waitMs), signal).catch(() => undefined);
-        await this.#keep();
+        await this.#save();
       } else {
         this.#wake = new AbortController();
         await clock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => undefined);
       }
     }
-    await this.#keep();
+    await this.#save();
   }
 
-  /** A failure is logged: the next write tells all. */
-  async #keep(): Promise<void> {
-    if (!this.#unkept) return;
-    this.#unkept = false;
+  /** Stores all allocations; a failure is logged, as the next write includes everything. */
+  async #save(): Promise<void> {
+    if (!this.#unsaved) return;
+    this.#unsaved = false;
     try {
       await this.#deps.keeper?.save(() => this.#state.snapshot());
     } catch (reason) {
-      this.#deps.logger.error('allocated resources could not be kept', { err: messageOf(reason) });
+      this.#deps.logger.error('allocated resources could not be stored', { err: messageOf(reason) });
     }
   }
 
@@ -272,7 +276,7 @@ export class AllocationManager {
   }
 }
 
-/** Times do not count. */
+/** Compares conditions without their times. */
 const sameConditions = (a: readonly PodCondition[], b: readonly PodCondition[]): boolean =>
   a.length === b.length &&
   a.every((one, at) => {

@@ -8,16 +8,16 @@ import {
 } from '../kube/resources/pod-resources.ts';
 import type { Pod } from '../kube/types.ts';
 
-/** Which resources were given to which pod of this node, by UID. Kubelet's `state.State`. */
+/** AllocationState holds the allocated resources of this node's pods, by UID. Kubelet's `state.State`. */
 export class AllocationState {
   readonly #pods: Map<string, PodResourceInfo>;
 
-  /** @param before what an earlier agent kept */
+  /** @param before the state that an earlier agent stored */
   constructor(before: PodResourceMap = {}) {
     this.#pods = new Map(Object.entries(before));
   }
 
-  /** What is to be kept for the next agent. */
+  /** Returns the state to store for the next agent. */
   snapshot(): PodResourceMap {
     return Object.fromEntries(this.#pods);
   }
@@ -30,13 +30,13 @@ export class AllocationState {
     this.#pods.set(uid, resources);
   }
 
-  /** The pod with what is allocated to it; the very same pod where that is what it asks for, or nothing is. */
+  /** Returns the pod with its allocated resources; the same object when they equal its spec, or nothing is allocated. */
   allocatedPod(pod: Pod): Pod {
     const allocated = this.#pods.get(uidOf(pod));
     return allocated ? withPodResources(pod, allocated) : pod;
   }
 
-  /** The pod gets what it asks for. */
+  /** Allocates the resources in the pod's spec. */
   allocate(pod: Pod): void {
     this.set(uidOf(pod), podResourcesOf(pod));
   }
@@ -45,10 +45,10 @@ export class AllocationState {
     this.#pods.delete(uid);
   }
 
-  /** Forgets pods that nobody wants. */
-  retain(wanted: Members): void {
+  /** Removes all other pods. */
+  retain(remaining: Members): void {
     this.#pods.forEach((_, uid) => {
-      if (!wanted.has(uid)) this.#pods.delete(uid);
+      if (!remaining.has(uid)) this.#pods.delete(uid);
     });
   }
 }

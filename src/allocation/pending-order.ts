@@ -3,18 +3,18 @@ import { compareQuantities, zeroQuantity } from '../kube/resources/quantity.ts';
 import { podRequests, qosClassOf } from '../kube/resources/resources.ts';
 import type { Pod } from '../kube/types.ts';
 
-/** A resize that waits, and what its turn depends on. */
+/** A pending resize with what determines its position. */
 export interface PendingResize {
-  /** As desired. */
+  /** The desired pod. */
   readonly pod: Pod;
-  /** As allocated. */
+  /** The pod with its allocated resources. */
   readonly allocated: Pod;
-  /** Since when it is told to wait, ms since the epoch; absent: it was not told yet. */
+  /** Since when the resize is reported as deferred, ms since the epoch; absent: not reported yet. */
   readonly since?: number;
 }
 
 /**
- * Whose turn comes first: who asks for no more than it has, then by priority, then guaranteed pods, then who waits longest.
+ * Sorts pending resizes: those without an increase first, then by priority, then guaranteed pods, then the longest waiting.
  *
  * Follows kubelet `sortPendingResizes`; equals keep their order.
  */
@@ -27,17 +27,17 @@ export const byTurn = (pending: readonly PendingResize[]): readonly PendingResiz
       order(a.since ?? Infinity, b.since ?? Infinity),
   );
 
-/** Infinity less infinity is no number. */
+/** Subtracting equal infinities would give NaN. */
 const order = (a: number, b: number): number => (a === b ? 0 : a - b);
 
 const isGuaranteed = (pod: Pod): boolean => qosClassOf(pod) === 'Guaranteed';
 
-/** Does the pod ask for more CPU or memory than it has? */
+/** True when the pod requests more CPU or memory than it is allocated. */
 function isIncreasing({ pod, allocated }: PendingResize): boolean {
   if (pod === allocated) return false;
-  const [wanted, held] = [podRequests(pod), podRequests(allocated)];
+  const [desired, held] = [podRequests(pod), podRequests(allocated)];
   return ['cpu', 'memory'].some(
     (name) =>
-      compareQuantities(ownMember(wanted, name) ?? zeroQuantity, ownMember(held, name) ?? zeroQuantity) > 0,
+      compareQuantities(ownMember(desired, name) ?? zeroQuantity, ownMember(held, name) ?? zeroQuantity) > 0,
   );
 }

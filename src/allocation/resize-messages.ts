@@ -2,26 +2,26 @@ import { goStructJson } from '../go/go-json.ts';
 import type { ResourceList } from '../kube/resources/resources.ts';
 import type { Container, Pod, ResourceRequirements } from '../kube/types.ts';
 
-/** The text of `ResizeStarted`. */
+/** Returns the message of `ResizeStarted`. */
 export const resizeStartedMessage = (pod: Pod, generation: number): string =>
   resizeMessage('Pod resize started', pod, generation);
 
-/** The text of `ResizeCompleted`. @param generation that the resize was for */
+/** Returns the message of `ResizeCompleted`. @param generation the pod generation of the resize */
 export const resizeCompletedMessage = (pod: Pod, generation: number): string =>
   resizeMessage('Pod resize completed', pod, generation);
 
-/** The text of `ResizeError`. */
+/** Returns the message of `ResizeError`. */
 export const resizeErrorMessage = (pod: Pod, generation: number, error: string): string =>
   resizeMessage('Pod resize error', pod, generation, error);
 
-/** The text of `ResizeDeferred` and `ResizeInfeasible`. @param reason of the admission step that refused it */
+/** Returns the message of `ResizeDeferred` and `ResizeInfeasible`. @param reason of the admission step that rejected it */
 export const resizePendingMessage = (
   pod: Pod,
   generation: number,
   { reason, message }: { readonly reason: string; readonly message: string },
 ): string => resizeMessage(`Pod resize ${reason}`, pod, generation, message);
 
-/** What is asked for, by container; resources of the pod as a whole are left out. Follows kubelet `podResizeMessage`. */
+/** Formats the requested resources by container, without pod-level resources. Follows kubelet `podResizeMessage`. */
 function resizeMessage(what: string, { spec }: Pod, generation: number, error = ''): string {
   const initContainers = (spec?.initContainers ?? []).map(summaryOf);
   const containers = (spec?.containers ?? []).map(summaryOf);
@@ -36,7 +36,7 @@ function resizeMessage(what: string, { spec }: Pod, generation: number, error = 
 
 const summaryOf = ({ name, resources }: Container): object => ({ name, resources: ordered(resources) });
 
-/** In the order of Go's struct, and each list by name. */
+/** Orders the members as in Go's struct, and each list by name. */
 function ordered({ limits, requests, claims }: ResourceRequirements = {}): object {
   return {
     ...(limits && hasAny(limits) && { limits: sorted(limits) }),

@@ -8,13 +8,13 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { selfSigned } from '../pki/self-signed.ts';
 
-/** Where a serving certificate and its key lie, PEM. */
+/** Files of a serving certificate and its key, PEM. */
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** How often the files are looked at, ms: the kubelet is told of changes, or looks once a minute. */
+/** Interval of checking the files, ms; the kubelet uses inotify, or checks once a minute. */
 const periodMs = 5000;
 
 export async function readPair({ certFile, keyFile }: CertificateFiles): Promise<KeyPair> {
@@ -22,7 +22,7 @@ export async function readPair({ certFile, keyFile }: CertificateFiles): Promise
   return { cert, key };
 }
 
-/** @throws when there is no such file, or no certificate in it */
+/** Reads a CA file. @throws when it does not exist, or contains no certificate */
 export async function readClientCa(file: string): Promise<string> {
   const text = await readFile(file, 'utf8');
   new X509Certificate(text);
@@ -42,22 +42,22 @@ interface Followed<T> {
   readonly use: (value: T) => void;
 }
 
-/** Calls `use` with each new content until `signal` aborts. What cannot be read or used is reported, and the old content stays. */
+/** Calls `use` with each new content until `signal` aborts. Errors are logged, and the previous content stays in use. */
 async function follow<T>(
   { file, read, isSame, use }: Followed<T>,
   first: T,
   deps: FollowDeps,
 ): Promise<void> {
   const { clock, logger, signal } = deps;
-  let known = first;
+  let current = first;
   for (;;) {
     await clock.sleep(periodMs, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
       const value = await read();
-      if (isSame(value, known)) continue;
+      if (isSame(value, current)) continue;
       use(value);
-      known = value;
+      current = value;
     } catch (reason) {
       logger.error('new certificates cannot be used', { file, err: messageOf(reason) });
     }
@@ -92,19 +92,19 @@ export const followClientCa = (
   follow({ file, read: () => readClientCa(file), isSame: (a, b) => a === b, use: trust }, first, deps);
 
 /**
- * The self-signed pair of a folder (`kubelet.crt`, `kubelet.key`), made where there is none that is in force.
+ * Returns the self-signed pair of a directory (`kubelet.crt`, `kubelet.key`), creating it when there is no valid one.
  *
  * Follows kubelet `InitializeTLS`.
  */
 export function selfSignedIn(dir: string, nodeName: string, now: number): KeyPair {
   const [certFile, keyFile] = [join(dir, 'kubelet.crt'), join(dir, 'kubelet.key')];
-  const kept = readKept(certFile, keyFile, now);
-  if (kept) return kept;
-  const made = selfSigned(nodeName, now);
+  const existing = readKept(certFile, keyFile, now);
+  if (existing) return existing;
+  const pair = selfSigned(nodeName, now);
   mkdirSync(dir, { recursive: true, mode: 0o755 });
-  writeFileSync(certFile, made.cert, { mode: 0o644 });
-  writeFileSync(keyFile, made.key, { mode: 0o600 });
-  return made;
+  writeFileSync(certFile, pair.cert, { mode: 0o644 });
+  writeFileSync(keyFile, pair.key, { mode: 0o600 });
+  return pair;
 }
 
 function readKept(certFile: string, keyFile: string, now: number): KeyPair | undefined {

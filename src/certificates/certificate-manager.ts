@@ -20,54 +20,54 @@ import {
   waitForCertificate,
 } from './signing-request.ts';
 
-/** What a certificate manager works with. */
+/** Dependencies of CertificateManager. */
 export interface CertificateManagerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly store: CertificateStore;
   readonly signerName: SignerName;
-  /** What the certificate is to say now; nothing: that is not known yet. */
+  /** Returns the template of the certificate; `undefined` while it is not known. */
   readonly template: () => CertificateTemplate | undefined;
-  /** Who asks; given what there is, that can have expired. */
+  /** Returns the API client for requests, by the current certificate, which may have expired. */
   readonly client: (current: Certificate | undefined) => SigningClient;
-  /** A certificate to begin with, where the store has none that is in force; it is exchanged at once. */
+  /** Certificate to start with when the store has no valid one; it is replaced at once. */
   readonly initial?: Certificate;
-  /** `false`: once there is a certificate, no other is asked for. */
+  /** False: a certificate is not renewed. */
   readonly rotate?: boolean;
 }
 
-/** How it has gone. */
+/** Statistics of a certificate manager. */
 export interface CertificateStats {
-  /** Requests that did not come to a certificate. */
+  /** Number of requests that failed. */
   readonly failures: number;
-  /** How long each certificate was in use when it was replaced, s. */
+  /** How long each replaced certificate was in use, seconds. */
   readonly servedSeconds: readonly number[];
 }
 
-/** Between two rounds, ms (client-go: `wait.Until(…, time.Second)`). */
+/** Interval between rounds, ms (client-go: `wait.Until(…, time.Second)`). */
 const roundMs = 1000;
-/** How long a request may wait to be decided, ms. */
+/** Time limit for the decision about a request, ms. */
 const patienceMs = 15 * 60_000;
-/** A round's waits after failures: 2 s doubling, then this, ms. */
+/** Delay after further failures, ms; the first ones start at 2 s and double. */
 const steadyBackOffMs = 32_000;
 const backOffSteps = 5;
-/** A timer can be no longer, ms. */
+/** Maximum duration of a timer, ms. */
 const longestSleepMs = 24 * 3_600_000;
-/** How many spans of use are remembered. */
+/** Maximum number of durations to remember. */
 const mostRemembered = 100;
 
 /**
- * Keeps a certificate in force: asks the API server for the first one, and for another before it expires or when it no longer says what it should.
+ * CertificateManager keeps a certificate valid: it requests the first one, and another before it expires or when its template changes.
  *
  * Follows client-go `certificate.Manager`; see docs/fidelity.md for what a restart finds again.
  */
 export class CertificateManager {
-  /** Told of each certificate from now on. */
+  /** Called with each new certificate. */
   onCertificate: ((certificate: Certificate) => void) | undefined;
   readonly #deps: CertificateManagerDeps;
   #current: Certificate | undefined;
-  /** When it is to be renewed, ms since the epoch. */
+  /** Time of the next renewal, ms since the epoch. */
   #dueAt = 0;
   #forced = false;
   #failures = 0;
@@ -80,12 +80,12 @@ export class CertificateManager {
     this.#deps = deps;
   }
 
-  /** The certificate in use; it can have expired. */
+  /** The current certificate; it may have expired. */
   get current(): Certificate | undefined {
     return this.#current;
   }
 
-  /** Why the last request came to nothing; nothing: it did not. */
+  /** Error of the last request; `undefined` when it succeeded. */
   get lastError(): string | undefined {
     return this.#lastError;
   }
@@ -94,7 +94,7 @@ export class CertificateManager {
     return { failures: this.#failures, servedSeconds: this.#servedSeconds };
   }
 
-  /** Takes what is stored. To be called once, before {@link run}. */
+  /** Loads the stored certificate. Call once, before {@link run}. */
   load(): void {
     const { clock, initial } = this.#deps;
     const stored = this.#stored();
@@ -117,29 +117,30 @@ export class CertificateManager {
     }
   }
 
-  /** A key that is already in the certificate belongs to a request that is done. */
+  /** Drops a pending key that the stored certificate already contains: its request is complete. */
   #dropSpentKey(stored: Certificate): void {
     const { store } = this.#deps;
     if (store.keptKey()?.trim() === stored.key.trim()) store.dropPendingKey();
   }
 
-  /** What the certificate is to say has changed, perhaps. */
+  /** Checks whether the template has changed, and requests a new certificate if needed. */
   templateChanged(): void {
-    const wanted = this.#deps.template();
+    const desired = this.#deps.template();
     const { template, stop } = this.#requesting ?? {};
-    if (wanted && template && !sameTemplate(wanted, template)) stop?.abort(new Error('the wish has changed'));
+    if (desired && template && !sameTemplate(desired, template))
+      stop?.abort(new Error('the template has changed'));
     if (this.#satisfied()) return;
     this.#wake.abort();
     this.#wake = new AbortController();
   }
 
-  /** Keeps the certificate in force until `signal` aborts; never fails. */
+  /** Keeps the certificate valid until `signal` aborts; never fails. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!isAborted(signal)) {
       await this.#round(signal).catch((reason: unknown) => {
         if (!isAborted(signal))
-          this.#deps.logger.error('the rotation of a certificate broke off', { err: messageOf(reason) });
+          this.#deps.logger.error('certificate rotation failed', { err: messageOf(reason) });
       });
       await clock.sleep(roundMs, signal).catch(() => undefined);
     }
@@ -151,7 +152,7 @@ export class CertificateManager {
       const until = AbortSignal.any([signal, this.#wake.signal]);
       await this.#sleep(wait, until);
       if (isAborted(signal)) return;
-      // a timer that was cut short for its length, or a change of nothing that the certificate lacks
+      // A shortened timer, or a template change that the certificate already satisfies.
       if (isAborted(until) ? this.#satisfied() : wait > longestSleepMs) return;
     }
     if (this.#deps.template() === undefined) {
@@ -165,7 +166,7 @@ export class CertificateManager {
     return this.#deps.clock.sleep(Math.min(ms, longestSleepMs), signal).catch(() => undefined);
   }
 
-  /** When the next request is due, ms since the epoch. */
+  /** Returns when the next request is due, ms since the epoch. */
   #deadline(): number {
     const { clock, rotate = true } = this.#deps;
     if (this.#forced || !this.#satisfied()) return clock.now();
@@ -177,7 +178,7 @@ export class CertificateManager {
     return this.#current !== undefined && (!template || satisfies(this.#current, template));
   }
 
-  /** Tries until there is a certificate: 2 s, doubling, then every 32 s. */
+  /** Retries until there is a certificate: after 2 s, doubling, then every 32 s. */
   async #persist(signal: AbortSignal): Promise<void> {
     for (let step = 0; !isAborted(signal); step++) {
       const template = this.#deps.template();
@@ -187,12 +188,12 @@ export class CertificateManager {
     }
   }
 
-  /** @returns whether there is another certificate now */
+  /** Makes one request. @returns true when there is a new certificate */
   async #try(template: CertificateTemplate, signal: AbortSignal): Promise<boolean> {
     const stop = new AbortController();
     this.#requesting = { template, stop };
     const stopTimer = this.#deps.clock.timer(patienceMs, () => {
-      stop.abort(new Error(`nobody has decided within ${patienceMs / 60_000} min`));
+      stop.abort(new Error(`the request was not decided within ${patienceMs / 60_000} min`));
     });
     try {
       const certificate = await this.#request(template, AbortSignal.any([signal, stop.signal]));
@@ -209,11 +210,14 @@ export class CertificateManager {
     }
   }
 
-  /** A signer that leaves things out, or issues for next to no time, is not asked again and again without a pause. */
+  /**
+   * True when a certificate satisfies the template and is not nearly expired; otherwise requests are delayed, so that such a signer is not
+   * called in a loop.
+   */
   #isOfUse(certificate: Certificate): boolean {
     const { clock, logger, signerName } = this.#deps;
     if (this.#satisfied() && this.#dueAt > clock.now()) return true;
-    logger.error('the certificate is not what was asked for, or is old already', {
+    logger.error('the issued certificate does not match the request, or has nearly expired', {
       signer: signerName,
       names: certificate.leaf.subjectAltName ?? '',
       expires: new Date(certificate.notAfter).toISOString(),
@@ -233,7 +237,7 @@ export class CertificateManager {
       const until = new Date(certificate.notAfter).toISOString();
       throw new AgentError('failed_precondition', `the certificate for ${pending.name} expired at ${until}`);
     } catch (reason) {
-      // what was decided stays so: another try is another request; what did not get through is the same one
+      // A decided request stays decided, so a retry needs another one; a request that was not submitted is retried with the same key.
       if (reason instanceof AgentError && !(reason instanceof ApiError)) store.dropPendingKey();
       throw reason;
     }

@@ -16,10 +16,11 @@ import { readIfThere } from '../base/files/read-if-there.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
 /**
- * Certificates with their keys in a folder: each in a dated file, `NAME-current.pem` a link to the newest. What was stored is whole whenever the
- * process ends. The files are small and seldom written: that is done at once.
+ * CertificateStore stores certificates with their keys in a directory: each in a dated file, with `NAME-current.pem` as a link to the
+ * newest. Writes are atomic.
+ * Calls are synchronous, as the files are small and rarely written.
  *
- * Follows client-go `certificate.FileStore`; the key of a request that is under way is in `NAME.key.tmp`, as kubelet's bootstrap has it.
+ * Follows client-go `certificate.FileStore`; the key of a pending request is in `NAME.key.tmp`, as in kubelet's bootstrap.
  */
 export class CertificateStore {
   readonly #dir: string;
@@ -35,7 +36,10 @@ export class CertificateStore {
     return this.#path('current.pem', '-');
   }
 
-  /** What is stored; nothing before the first. @throws {AgentError} `failed_precondition` when the file is none of ours */
+  /**
+   * Returns the stored certificate; `undefined` before the first. @throws {AgentError} `failed_precondition` when the file is not a
+   * certificate file
+   */
   current(): Certificate | undefined {
     const text = readIfThere(this.currentPath);
     if (text === undefined) return undefined;
@@ -47,7 +51,7 @@ export class CertificateStore {
     }
   }
 
-  /** Makes it the current one. @param now for the name of its file, ms since the epoch */
+  /** Stores the certificate as the current one. @param now ms since the epoch, for the file name */
   update({ cert, key }: Pick<Certificate, 'cert' | 'key'>, now: number): void {
     const current = lstatSync(this.currentPath, { throwIfNoEntry: false });
     if (current && !current.isSymbolicLink())
@@ -65,21 +69,21 @@ export class CertificateStore {
     this.dropPendingKey();
   }
 
-  /** The key of the request that is under way, made and kept where there is none. */
+  /** Returns the key of the pending request; creates and stores one when there is none. */
   pendingKey(): string {
-    const kept = this.keptKey();
-    if (kept?.includes('PRIVATE KEY') === true) return kept;
+    const existing = this.keptKey();
+    if (existing?.includes('PRIVATE KEY') === true) return existing;
     const key = createKey();
     this.#write(this.#path('key.tmp', '.'), key);
     return key;
   }
 
-  /** The key of the request that was under way, if there is one. */
+  /** Returns the key of the pending request; `undefined` when there is none. */
   keptKey(): string | undefined {
     return readIfThere(this.#path('key.tmp', '.'));
   }
 
-  /** The request has come to its end: the next one has a key of its own. */
+  /** Deletes the key of a completed request; the next one gets a new key. */
   dropPendingKey(): void {
     rmSync(this.#path('key.tmp', '.'), { force: true });
   }

@@ -4,37 +4,37 @@ import type { CertificateSubject, KeyPair } from '../pki/certificates.ts';
 import { AgentError } from '../base/errors.ts';
 import { jitter, type Random } from '../base/random.ts';
 
-/** A key pair with what its certificate says of itself; instants in ms since the epoch. */
+/** A key pair with the properties of its certificate; times in ms since the epoch. */
 export interface Certificate extends KeyPair {
   readonly notBefore: number;
   readonly notAfter: number;
   readonly leaf: X509Certificate;
 }
 
-/** What a certificate is to say. */
+/** Desired content of a certificate. */
 export interface CertificateTemplate {
   readonly subject: Required<CertificateSubject>;
-  /** Host names and addresses. */
+  /** DNS names and IP addresses. */
   readonly hosts: readonly string[];
 }
 
 const blocks = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----\r?\n?/g;
 
 /**
- * Reads a PEM text with a certificate, those that vouch for it, and its key, in any order.
+ * Parses a PEM text with a certificate, its intermediates and its key, in any order.
  *
- * @throws {AgentError} `invalid_argument` when there is no certificate or no key, or the key is another's
+ * @throws {AgentError} `invalid_argument` when certificate or key is missing, or they do not match
  */
 export function readCertificate(text: string): Certificate {
   const found = [...text.matchAll(blocks)].map(([block, label = '']) => ({ block, label }));
   const chain = found.filter(({ label }) => label === 'CERTIFICATE').map(({ block }) => block);
   const key = found.find(({ label }) => label.endsWith('PRIVATE KEY'))?.block;
   const [first] = chain;
-  if (first === undefined) throw new AgentError('invalid_argument', 'no certificate in it');
-  if (key === undefined) throw new AgentError('invalid_argument', 'no private key in it');
+  if (first === undefined) throw new AgentError('invalid_argument', 'there is no certificate');
+  if (key === undefined) throw new AgentError('invalid_argument', 'there is no private key');
   const leaf = new X509Certificate(first);
   if (!leaf.checkPrivateKey(createPrivateKey(key)))
-    throw new AgentError('invalid_argument', "the key is not the certificate's");
+    throw new AgentError('invalid_argument', 'the private key does not match the certificate');
   return {
     cert: chain.join(''),
     key,
@@ -44,13 +44,15 @@ export function readCertificate(text: string): Certificate {
   };
 }
 
-/** When a certificate is to be renewed: at 70 to 90 % of its life (client-go `nextRotationDeadline`). */
+/**
+ * Returns when a certificate should be renewed: at a random point between 70 and 90 % of its lifetime (client-go `nextRotationDeadline`).
+ */
 export const rotationDeadline = (
   { notBefore, notAfter }: Pick<Certificate, 'notBefore' | 'notAfter'>,
   random: Random,
 ): number => notBefore + jitter(random, notAfter - notBefore, 0.2) - 0.3 * (notAfter - notBefore);
 
-/** Whether a certificate says all that it is to say; it may say more (client-go `certSatisfiesTemplate`). */
+/** True when a certificate contains everything in the template; it may contain more (client-go `certSatisfiesTemplate`). */
 export function satisfies({ leaf }: Certificate, { subject, hosts }: CertificateTemplate): boolean {
   const { CN, O } = (leaf.toLegacyObject() as { subject: { CN?: string; O?: string | readonly string[] } })
     .subject;
@@ -69,7 +71,7 @@ const names = (leaf: X509Certificate, host: string): boolean =>
 export const sameTemplate = (a: CertificateTemplate, b: CertificateTemplate): boolean =>
   JSON.stringify(a) === JSON.stringify(b);
 
-/** The one who a node is to the API server. */
+/** Returns the subject by which a node authenticates to the API server. */
 export const nodeSubject = (nodeName: string): Required<CertificateSubject> => ({
   commonName: `system:node:${nodeName}`,
   organizations: ['system:nodes'],
@@ -81,7 +83,7 @@ interface NodeAddress {
 }
 
 /**
- * What a node's serving certificate is to say; nothing while the node has no address to be reached by (kubelet `addressesToHostnamesAndIPs`).
+ * Returns the template of a node's serving certificate; `undefined` while the node has no address (kubelet `addressesToHostnamesAndIPs`).
  */
 export function servingTemplate(
   nodeName: string,

@@ -12,42 +12,43 @@ import { type Certificate, nodeSubject, readCertificate } from './certificate.ts
 import { CertificateManager, type CertificateStats } from './certificate-manager.ts';
 import { CertificateStore } from './certificate-store.ts';
 
-/** Where the agent's own credentials come from. */
+/** Sources of the agent's own credentials. */
 export interface ClientCredentialsOptions {
-  /** The file that says how to reach the API server; written when the bootstrap credentials are used. */
+  /** The kubeconfig for the API server; written when the bootstrap credentials are used. */
   readonly kubeconfig: string;
-  /** Credentials that may ask for the first certificate; absent: those of `kubeconfig` do. */
+  /** Kubeconfig that may request the first certificate; absent: `kubeconfig` is used. */
   readonly bootstrapKubeconfig?: string;
   readonly certDir: string;
   readonly nodeName: string;
-  /** `rotateCertificates` */
+  /** Kubelet `rotateCertificates`. */
   readonly rotate: boolean;
-  /** The environment, for its proxies; default: none. */
+  /** Environment variables of proxies; default: none. */
   readonly proxies?: ProxyEnvironment;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
-/** The agent's connection to the API server, and what keeps its credentials in force. */
+/** The agent's connection to the API server, and the renewal of its certificate. */
 export interface ClientCredentials {
   readonly connection: ApiConnection;
-  /** Asks for the first certificate and renews it until `signal` aborts; before that the connection knows what is stored. */
+  /** Requests the first certificate and renews it until `signal` aborts; before that, the connection uses the stored one. */
   run(signal: AbortSignal): Promise<void>;
-  /** Resolves once there is a certificate in force, or after a while without: what needs no API server is not to wait for it. */
+  /** Resolves when there is a valid certificate, or after a time limit, so that what needs no API server can start. */
   ready(signal: AbortSignal): Promise<void>;
-  /** The certificate in use. */
+  /** Returns the current certificate. */
   readonly certificate: () => Certificate | undefined;
   readonly stats: () => CertificateStats;
 }
 
-/** How long the start waits for a first certificate, and how often it looks, ms. */
+/** Time limit for the first certificate at start, and the poll interval, ms. */
 const patienceMs = 5000;
 const lookMs = 50;
 
 /**
- * The agent's own client certificate: from the kubeconfig while that is good, else asked for with the bootstrap credentials, and renewed.
- * Nothing waits for the API server here: without a certificate its calls fail and say why.
+ * Returns the agent's client credentials: from the kubeconfig while it is valid, otherwise requested with the bootstrap credentials, and
+ * renewed.
+ * It does not wait for the API server: without a certificate, calls fail with the reason.
  *
  * Follows kubelet `bootstrap.LoadClientConfig` and `buildClientCertificateManager`.
  *
@@ -66,7 +67,7 @@ export async function clientCredentials(options: ClientCredentialsOptions): Prom
     base === bootstrap ? undefined : base.credentials,
   );
   const connection = throughProxy({ ...base, credentials: source }, proxies);
-  const askers = new Askers(
+  const askers = new RequestClients(
     { own: connection, ...(bootstrap && { bootstrap: throughProxy(bootstrap, proxies) }) },
     clock,
     logger,
@@ -101,18 +102,20 @@ export async function clientCredentials(options: ClientCredentialsOptions): Prom
 
 function baseOf(own: OwnConnection | undefined, bootstrap: ApiConnection | undefined): ApiConnection {
   const base = own?.certificate ? own.connection : (bootstrap ?? own?.connection);
-  if (!base)
-    throw new AgentError('invalid_argument', 'there is neither a kubeconfig nor bootstrap credentials');
+  if (!base) throw new AgentError('invalid_argument', 'neither kubeconfig nor bootstrap credentials exist');
   return base;
 }
 
 interface OwnConnection {
   readonly connection: ApiConnection;
-  /** Present when the kubeconfig has one that is in force. */
+  /** Set when the kubeconfig has a valid certificate. */
   readonly certificate?: Certificate;
 }
 
-/** What the kubeconfig says; nothing when it cannot be used and there is another way. @throws {AgentError} when there is no other */
+/**
+ * Returns the connection of the kubeconfig; `undefined` when it cannot be used and there are bootstrap credentials. @throws {AgentError}
+ * when there are none
+ */
 async function ownConnection({
   kubeconfig,
   bootstrapKubeconfig,
@@ -125,10 +128,13 @@ async function ownConnection({
     return { connection, ...(certificate && { certificate }) };
   } catch (reason) {
     if (bootstrapKubeconfig === undefined) throw reason;
-    logger.info('the kubeconfig cannot be used yet; the bootstrap credentials ask for a certificate', {
-      kubeconfig,
-      err: messageOf(reason),
-    });
+    logger.info(
+      'the kubeconfig cannot be used yet; a certificate is requested with the bootstrap credentials',
+      {
+        kubeconfig,
+        err: messageOf(reason),
+      },
+    );
     return undefined;
   }
 }
@@ -140,7 +146,7 @@ function certificateOf({ cert, key }: Partial<Credentials>, now: number): Certif
   return now < certificate.notAfter ? certificate : undefined;
 }
 
-/** The connection of those who may bootstrap. A file that has been removed since is missed only where there is nothing else. */
+/** Returns the connection of the bootstrap credentials. A file that was removed is an error only when there is nothing else. */
 async function bootstrapConnection(
   { clock, bootstrapKubeconfig, logger }: ClientCredentialsOptions,
   hasOwn: boolean,
@@ -155,7 +161,7 @@ async function bootstrapConnection(
   }
 }
 
-/** Writes the kubeconfig that names the certificate to come. */
+/** Writes a kubeconfig that refers to the future certificate. */
 async function writeKubeconfig(
   path: string,
   connection: ApiConnection,
@@ -167,7 +173,7 @@ async function writeKubeconfig(
   await rename(part, path);
 }
 
-/** JSON is YAML too. */
+/** Returns the kubeconfig as JSON, which is valid YAML. */
 function kubeconfigText(
   { server, ca, skipTlsVerify, tlsServerName, proxyUrl, namespace = 'default' }: ApiConnection,
   certificatePath: string,
@@ -193,7 +199,7 @@ function kubeconfigText(
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }
 
-/** The manager's certificate as what a connection shows; until there is one, what the kubeconfig has. */
+/** ManagedCredentials presents the manager's certificate; until there is one, that of the kubeconfig. */
 class ManagedCredentials implements CredentialSource {
   readonly #clock: Clock;
   readonly #manager: () => CertificateManager;
@@ -223,7 +229,7 @@ class ManagedCredentials implements CredentialSource {
     return Promise.reject(new AgentError('unauthenticated', `${what}: ${why}`));
   }
 
-  /** @param ca whom the kubeconfig trusts by now */
+  /** @param ca authorities that the kubeconfig currently trusts */
   #own(certificate: Certificate, ca: Credentials['ca']): Credentials {
     if (this.#shown?.certificate !== certificate || this.#shown.credentials.ca !== ca) {
       const { cert, key } = certificate;
@@ -237,8 +243,8 @@ class ManagedCredentials implements CredentialSource {
   }
 }
 
-/** Who asks for certificates: the node itself while its certificate is in force, else those who may bootstrap. */
-class Askers {
+/** Clients for certificate requests: the node's own while its certificate is valid, otherwise the bootstrap credentials'. */
+class RequestClients {
   readonly #make: (connection: ApiConnection) => HttpApiClient;
   readonly #connections: { readonly own: ApiConnection; readonly bootstrap?: ApiConnection };
   readonly #clock: Clock;
@@ -258,9 +264,9 @@ class Askers {
     const { own, bootstrap } = this.#connections;
     const isGood = current !== undefined && this.#clock.now() < current.notAfter;
     const connection = isGood ? own : (bootstrap ?? own);
-    const known = this.#clients.get(connection) ?? this.#make(connection);
-    this.#clients.set(connection, known);
-    return known;
+    const client = this.#clients.get(connection) ?? this.#make(connection);
+    this.#clients.set(connection, client);
+    return client;
   }
 
   async close(): Promise<void> {

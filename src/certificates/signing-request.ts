@@ -8,13 +8,13 @@ import { isAborted } from '../base/abort.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { CertificateTemplate } from './certificate.ts';
 
-/** The part of an API client that asking for a certificate takes. */
+/** The part of an API client that certificate requests need. */
 export type SigningClient = Pick<ApiClient, 'create' | 'get' | 'list' | 'watch'>;
 
-/** Those who sign for kubelets. */
+/** Signers of kubelet certificates. */
 export type SignerName = 'kubernetes.io/kubelet-serving' | 'kubernetes.io/kube-apiserver-client-kubelet';
 
-/** A CertificateSigningRequest, as far as it is read here. */
+/** The part of a CertificateSigningRequest that is used. */
 interface SigningRequest extends KubeObject {
   readonly spec?: { readonly request?: string; readonly signerName?: string };
   readonly status?: {
@@ -35,25 +35,25 @@ const resource: Resource = {
   namespaced: false,
 };
 
-/** Between two looks at a request whose watch broke off, ms. */
+/** Delay before a request is read again after its watch has ended, ms. */
 const lookAgainMs = 1000;
 
-/** What a request says, and the key it is for. */
+/** A certificate to request, and its key. */
 export interface WantedCertificate {
   readonly template: CertificateTemplate;
   readonly signerName: SignerName;
-  /** PEM */
+  /** PEM. */
   readonly key: string;
 }
 
-/** A request that lies at the API server. */
+/** A request that was created at the API server. */
 export interface PendingRequest {
   readonly name: string;
   readonly uid: string;
 }
 
 /**
- * Asks for a certificate. The same wish with the same key is the same request, so that a restart goes on waiting for what it has asked for.
+ * Requests a certificate. Equal templates with the same key give the same request, so that a restarted agent continues to wait for it.
  *
  * Follows kubelet `bootstrap.requestNodeCertificate` and client-go `csr.RequestCertificate`.
  *
@@ -61,11 +61,11 @@ export interface PendingRequest {
  */
 export async function requestCertificate(
   client: SigningClient,
-  wanted: WantedCertificate,
+  request: WantedCertificate,
   signal: AbortSignal,
 ): Promise<PendingRequest> {
-  const { template, signerName, key } = wanted;
-  const name = nameOf(wanted);
+  const { template, signerName, key } = request;
+  const name = nameOf(request);
   const usage = signerName === 'kubernetes.io/kubelet-serving' ? 'server auth' : 'client auth';
   const request = writeSigningRequest(key, template.subject, template.hosts);
   const object: SigningRequest = {
@@ -115,7 +115,7 @@ const pendingOf = ({ metadata: { name = '', uid = '' } = {} }: SigningRequest): 
 });
 
 /**
- * Waits until a request was decided and the certificate is there.
+ * Waits until a request was decided and the certificate is issued.
  *
  * @returns the certificate, PEM
  * @throws {AgentError} `permission_denied` when it was denied, `internal` when the signer failed, `not_found` when it was deleted; the signal's
@@ -135,7 +135,7 @@ export async function waitForCertificate(
   }
 }
 
-/** One list, and a watch from there on; nothing when the watch ended before there was an outcome. */
+/** Lists the request and watches it; `undefined` when the watch ended without an outcome. */
 async function look(
   client: SigningClient,
   pending: PendingRequest,
@@ -159,7 +159,7 @@ async function look(
   return undefined;
 }
 
-/** What came of a request: the certificate, why there will be none, or nothing yet (client-go `csr.WaitForCertificate`). */
+/** Returns the outcome of a request: the certificate, an error, or `undefined` while it is pending (client-go `csr.WaitForCertificate`). */
 function outcomeOf(
   request: SigningRequest | undefined,
   { name, uid }: PendingRequest,

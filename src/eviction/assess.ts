@@ -9,15 +9,15 @@ import {
   compareQuantities,
 } from '../kube/resources/quantity.ts';
 
-/** What is remembered between two passes. Instants are ms since the epoch. */
+/** State between two passes. Times are ms since the epoch. */
 export interface EvictionState {
-  /** Since when each threshold is met without a break. */
+  /** Since when each threshold has been met without interruption. */
   readonly firstObservedAt: ReadonlyMap<Threshold, number>;
-  /** When each pressure was last seen. */
+  /** When each pressure was last observed. */
   readonly pressureSeenAt: ReadonlyMap<PressureCondition, number>;
-  /** Met beyond their grace period. */
+  /** Thresholds met for longer than their grace period. */
   readonly met: readonly Threshold[];
-  /** The pressures that the node reports, memory first. */
+  /** Pressure conditions of the node, memory first. */
   readonly pressures: readonly PressureCondition[];
   readonly observations: Observations;
 }
@@ -30,26 +30,26 @@ export const initialState: EvictionState = {
   observations: {},
 };
 
-/** What one look at the node says. */
+/** Result of assessing one set of observations. */
 export interface Assessment {
   readonly state: EvictionState;
-  /** What calls for action now, most pressing first. */
+  /** Thresholds that require action now, most urgent first. */
   readonly urgent: readonly Threshold[];
 }
 
-/** What the pass is about. */
+/** Inputs of an assessment. */
 export interface AssessmentInput {
   readonly thresholds: readonly Threshold[];
   readonly observations: Observations;
   /** ms since the epoch */
   readonly now: number;
-  /** How long a pressure is reported after it was last seen (R250). */
+  /** How long a pressure is reported after it was last observed, ms (R250). */
   readonly pressureTransitionPeriodMs: number;
 }
 
 /**
- * Weighs what was observed: which thresholds are met and for how long, which pressures the node reports, what must be acted upon.
- * A threshold once acted upon stays met until its minimum reclaim is there as well.
+ * Computes which thresholds are met and for how long, which pressures the node reports, and which thresholds require action.
+ * After action was taken, a threshold stays met until its minimum reclaim is available as well.
  *
  * Follows the first half of kubelet `eviction.managerImpl.synchronize`.
  */
@@ -85,11 +85,11 @@ const stillReported = (
     return at !== undefined && now - at < periodMs;
   });
 
-/** Memory first, else as they were found (kubelet `byEvictionPriority`). */
+/** Sorts memory first; otherwise keeps the order (kubelet `byEvictionPriority`). */
 const byUrgency = (thresholds: readonly Threshold[]): readonly Threshold[] =>
   thresholds.toSorted((a, b) => Number(isMemorySignal(b.signal)) - Number(isMemorySignal(a.signal)));
 
-/** The amount that a value stands for; a share is counted in 32-bit precision and cut to whole units. */
+/** Returns the amount of a threshold value; a percentage is computed in 32-bit precision and truncated to whole units. */
 export function amountOfValue(value: ThresholdValue, capacity: Quantity): Quantity {
   if (value.quantity) return value.quantity;
   const share = valueOf(capacity) * (value.percentage ?? 0);
@@ -97,9 +97,9 @@ export function amountOfValue(value: ThresholdValue, capacity: Quantity): Quanti
 }
 
 /**
- * The thresholds that what was observed falls short of, whatever their grace period.
+ * Returns the thresholds that the observations violate, whatever their grace period.
  *
- * @param enforceMinReclaim whether the minimum to be reclaimed must be available on top
+ * @param enforceMinReclaim true: the minimum reclaim must be available in addition
  *
  * Follows kubelet `eviction.thresholdsMet`.
  */
@@ -116,13 +116,13 @@ export const thresholdsMet = (
 function isMet(threshold: Threshold, { available, capacity }: Observation, withReclaim: boolean): boolean {
   if (threshold.operator === undefined) return false;
   const { value, minReclaim } = threshold;
-  const wanted = amountOfValue(value, capacity);
+  const required = amountOfValue(value, capacity);
   const total =
-    withReclaim && minReclaim ? addQuantities(wanted, amountOfValue(minReclaim, capacity)) : wanted;
+    withReclaim && minReclaim ? addQuantities(required, amountOfValue(minReclaim, capacity)) : required;
   return compareQuantities(total, available) > 0;
 }
 
-/** Both lists, each threshold once. Follows kubelet `mergeThresholds`. */
+/** Returns the union of both lists. Follows kubelet `mergeThresholds`. */
 export function mergeThresholds(a: readonly Threshold[], b: readonly Threshold[]): readonly Threshold[] {
   const merged = [...a];
   for (const threshold of b)
@@ -144,13 +144,13 @@ function sameValue(a: ThresholdValue, b: ThresholdValue): boolean {
   return (a.percentage ?? 0) === (b.percentage ?? 0);
 }
 
-/** The pressures that the thresholds stand for, each once. Follows kubelet `eviction.nodeConditions`. */
+/** Returns the pressure conditions of the thresholds, without duplicates. Follows kubelet `eviction.nodeConditions`. */
 export const pressuresOf = (thresholds: readonly Threshold[]): readonly PressureCondition[] => [
   ...new Set(thresholds.map(({ signal }) => signalFacts[signal].condition)),
 ];
 
 /**
- * Those that were measured anew since `last`: nobody is evicted twice for one measurement. One that does not say when it was made counts
+ * Returns thresholds whose signal was measured since `last`, so that no measurement causes two evictions. One without a time counts
  * as new (kubelet `thresholdsUpdatedStats`).
  */
 const measuredSince = (

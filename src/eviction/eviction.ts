@@ -9,35 +9,35 @@ import { signalFacts } from './signals.ts';
 import type { StatsOf, FileSystemLayout } from '../kube/stats-summary.ts';
 import { isHardThreshold, type Threshold } from './thresholds.ts';
 
-/** The reason of an evicted pod's status and of the Event about it. */
+/** Reason of an evicted pod's status and Event. */
 export const evictedReason = 'Evicted';
 
-/** The grace of a pod that must go at once, seconds. */
+/** Grace period of a hard eviction, seconds. */
 const immediateGraceSeconds = 1;
 
-/** Who goes, and how. */
+/** A pod to evict, and how. */
 export interface Eviction {
   readonly pod: Pod;
   readonly gracePeriodSeconds: number;
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The node was short of something: the pod gets the condition DisruptionTarget. Its own fault gives none. */
+  /** True when the node was short of a resource: the pod gets the condition DisruptionTarget. False when it exceeded its own limit. */
   readonly disrupted: boolean;
-  /** What of the node, or which limit of the pod's, it goes for; as metrics name it. */
+  /** The node's signal, or the pod's limit, that caused the eviction, for metrics. */
   readonly signal: string;
 }
 
-/** What the choice is made from. */
+/** Inputs of choosing a pod. */
 export interface Choice extends MessageInput {
   readonly pods: readonly Pod[];
   readonly layout: FileSystemLayout;
-  /** The most that a soft threshold leaves a pod, seconds. */
+  /** Maximum grace period of a soft eviction, seconds. */
   readonly maxPodGracePeriodSeconds: number;
 }
 
 /**
- * The one pod that goes so that `threshold` is kept: the first in rank that is not critical, as those are never evicted (R248, R249).
- * `undefined`: nobody can go.
+ * Returns the pod to evict for `threshold`: the first in rank that is not critical (R248, R249).
+ * `undefined` when no pod can be evicted.
  */
 export function evictionFor(threshold: Threshold, choice: Choice): Eviction | undefined {
   const { signal } = threshold;
@@ -55,7 +55,7 @@ export function evictionFor(threshold: Threshold, choice: Choice): Eviction | un
   };
 }
 
-/** Every pod that breaks a limit of its own local storage, critical ones left out. */
+/** Returns every non-critical pod that exceeds a limit of its own local storage. */
 export const limitEvictions = (
   pods: readonly Pod[],
   stats: StatsOf,
@@ -68,7 +68,7 @@ export const limitEvictions = (
     return [{ pod, gracePeriodSeconds: immediateGraceSeconds, ...broken, disrupted: false }];
   });
 
-/** The status of a pod that was evicted at `now`, ms (R249). */
+/** Returns the status of a pod evicted at `now`, ms (R249). */
 export function evictedStatus(
   status: PodStatus,
   { pod, message, disrupted }: Eviction,

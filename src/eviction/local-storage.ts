@@ -11,9 +11,9 @@ import type { Pod } from '../kube/types.ts';
 import type { PodStats, FileSystemLayout } from '../kube/stats-summary.ts';
 import { diskUsage } from './usage.ts';
 
-/** A limit that is broken. */
+/** An exceeded limit. */
 interface Violation {
-  /** As metrics name it. */
+  /** Name in metrics. */
   readonly signal: 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
   readonly message: string;
 }
@@ -21,7 +21,7 @@ interface Violation {
 const violation = (signal: Violation['signal'], message: string): Violation => ({ signal, message });
 
 /**
- * The first limit of local storage that a pod breaks: an emptyDir's size, then the pod's ephemeral storage, then a
+ * Returns the first local storage limit that a pod exceeds: an emptyDir's size, then the pod's ephemeral storage, then a
  * container's.
  *
  * Follows kubelet `eviction.managerImpl.localStorageEviction`.
@@ -56,7 +56,7 @@ function podViolation(pod: Pod, stats: PodStats): Violation | undefined {
   );
 }
 
-/** Logs count always; the writable layer counts where it lies with the node's own files. */
+/** Checks the containers' limits. Logs always count; the writable layer counts when it is on the node's file system. */
 function containerViolation(pod: Pod, stats: PodStats, layout: FileSystemLayout): Violation | undefined {
   for (const { name, rootfs, logs } of stats.containers ?? []) {
     const container = pod.spec?.containers.findLast((each) => each.name === name);

@@ -11,54 +11,54 @@ import { type PressureCondition, type Signal, signalFacts } from './signals.ts';
 import { statsByUid, type StatsSummary, type FileSystemLayout } from '../kube/stats-summary.ts';
 import type { Threshold } from './thresholds.ts';
 
-/** How an evicted pod is ended. */
+/** How to kill an evicted pod. */
 export interface EvictionKill {
   readonly evict: true;
   readonly gracePeriodSeconds: number;
   readonly statusFn: (status: PodStatus) => PodStatus;
 }
 
-/** What eviction needs of others. */
+/** Dependencies of EvictionManager. */
 export interface EvictionDeps {
   readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly logger: Logger;
   readonly recorder: EventRecorder;
-  /** The node that Events are about. */
+  /** The node that Events refer to. */
   readonly nodeRef: KubeObject;
   readonly summary: {
-    /** Takes statistics anew. */
+    /** Collects current statistics. */
     get(signal?: AbortSignal): Promise<StatsSummary>;
-    /** Asked once, before the first pass. */
+    /** Returns the layout of file systems; called once, before the first pass. */
     layout(): Promise<FileSystemLayout>;
   };
   readonly pods: {
-    /** Those that have or may get running containers. */
+    /** Returns the pods that have or may get running containers. */
     activePods(): readonly Pod[];
-    /** Ends a pod; resolves when none of its containers runs. */
+    /** Kills a pod; resolves when none of its containers runs. */
     killPod(pod: Pod, kill: EvictionKill): Promise<void>;
-    /** Whether nothing is left to be done for the pod (R120). */
+    /** True when the pod is finished (R120). */
     isFinished(uid: string): boolean;
   };
-  /** What the node itself can give up; absent: nothing of that kind. */
+  /** Functions that reclaim resources on the node; absent: not supported. */
   readonly reclaim: Readonly<Partial<Record<NodeReclaim, (signal?: AbortSignal) => Promise<void>>>>;
-  /** Told of each pod that was evicted, and for which signal; absent: nobody counts. */
+  /** Called for each evicted pod with the signal; for metrics. */
   readonly evicted?: (signal: string) => void;
-  /** Told how old the statistics are that a pod is evicted by; absent: nobody measures. */
+  /** Called with the age of the statistics on which an eviction is based; for metrics. */
   readonly statsAge?: (signal: string, ms: number) => void;
 }
 
-/** The settings of eviction. */
+/** Settings of eviction. */
 export interface EvictionSettings {
   readonly thresholds: readonly Threshold[];
-  /** The most that a soft threshold leaves a pod, seconds. */
+  /** Maximum grace period of a soft eviction, seconds. */
   readonly maxPodGracePeriodSeconds: number;
-  /** How long a pressure is reported after it was last seen. Default of the kubelet: 5 min. */
+  /** How long a pressure is reported after it was last observed, ms. The kubelet's default: 5 min. */
   readonly pressureTransitionPeriodMs: number;
-  /** Whether limits of local storage are enforced. */
+  /** True when limits of local storage are enforced. */
   readonly localStorageCapacityIsolation: boolean;
 }
 
-/** R248. */
+/** Interval of passes, ms (R248). */
 const monitoringPeriodMs = 10_000;
 const cleanupTimeoutMs = 30_000;
 const cleanupPollMs = 1000;
@@ -69,7 +69,7 @@ const kinds: Readonly<Record<'memory' | 'disk' | 'pid', PressureCondition>> = {
   pid: 'PIDPressure',
 };
 
-/** What is known of the node in one pass. */
+/** Observations of one pass. */
 interface Look {
   readonly pods: readonly Pod[];
   readonly summary: StatsSummary;
@@ -78,7 +78,8 @@ interface Look {
 }
 
 /**
- * Watches what the node is short of, says so as pressure, frees what the node can give up, and then evicts one pod at a time (R248…R250).
+ * EvictionManager evaluates eviction thresholds every 10 s, reports pressure, reclaims resources on the node, and then evicts one pod per
+ * pass (R248…R250).
  *
  * Follows kubelet `eviction.managerImpl`.
  */
@@ -96,27 +97,27 @@ export class EvictionManager {
     this.#thresholds = settings.thresholds;
   }
 
-  /** The pressures in force, for admission (R130). */
+  /** Returns the current pressure conditions, for admission (R130). */
   conditions(): readonly PressureCondition[] {
     return this.#state.pressures;
   }
 
-  /** Whether the first pass has seen what the node is short of, or could not tell. */
+  /** True when the first pass has finished, with or without statistics. */
   get hasLooked(): boolean {
     return this.#hasLooked;
   }
 
-  /** Whether the node reports that pressure, for its status (R259). */
+  /** True when the node reports this pressure in its status (R259). */
   pressure(kind: 'memory' | 'disk' | 'pid'): boolean {
     return this.#state.pressures.includes(kinds[kind]);
   }
 
-  /** The thresholds that are met beyond their grace period. */
+  /** Returns the thresholds that have been met for longer than their grace period. */
   thresholdsMet(): readonly Threshold[] {
     return this.#state.met;
   }
 
-  /** Passes every 10 s until `signal` aborts; after an eviction, as soon as the pod is finished, 30 s at most. */
+  /** Runs a pass every 10 s until `signal` aborts; after an eviction, as soon as the pod is finished, at most 30 s later. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const evicted = await this.#pass(signal);
@@ -127,20 +128,20 @@ export class EvictionManager {
   }
 
   /**
-   * One pass.
+   * Runs one pass.
    *
-   * @returns the pods that were evicted: one that the node's shortage cost, or any number that broke their own limits
-   *   or none, also when there are no statistics
-   * @throws {AgentError} `unavailable` when the layout of the file systems cannot be learnt
+   * @returns the evicted pods: one because of the node's shortage, or any number that exceeded their own limits;
+   * empty when there was nothing to do or there are no statistics
+   * @throws {AgentError} `unavailable` when the layout of the file systems cannot be determined
    */
   async synchronize(signal?: AbortSignal): Promise<readonly Pod[]> {
     const { thresholds: settled, localStorageCapacityIsolation } = this.#settings;
     if (settled.length === 0 && !localStorageCapacityIsolation) return [];
-    const known = this.#thresholds.length;
+    const thresholdCount = this.#thresholds.length;
     const look = await this.#look(signal);
     if (!look) return [];
-    // the pass that learns the layout does not yet judge by the thresholds that this adds, as the kubelet's
-    const { urgent, state } = this.#assess(this.#thresholds.slice(0, known), look);
+    // As in the kubelet, thresholds that the layout adds are not evaluated in the pass that determines the layout.
+    const { urgent, state } = this.#assess(this.#thresholds.slice(0, thresholdCount), look);
     this.#state = state;
     this.#hasLooked = true;
     if (localStorageCapacityIsolation) {
@@ -181,7 +182,7 @@ export class EvictionManager {
     return layout;
   }
 
-  /** `undefined`: there are no statistics; the log says why. */
+  /** Returns the statistics; `undefined` with a log message when there are none. */
   async #summary(signal: AbortSignal | undefined): Promise<StatsSummary | undefined> {
     try {
       return await this.#deps.summary.get(signal);
@@ -197,7 +198,7 @@ export class EvictionManager {
     return assess(this.#state, { thresholds, observations, now, pressureTransitionPeriodMs });
   }
 
-  /** First what the node can give up, then a pod (R250). */
+  /** Reclaims resources on the node, then evicts a pod if that was not enough (R250). */
   async #relieve(
     threshold: Threshold,
     urgent: readonly Threshold[],
@@ -233,7 +234,7 @@ export class EvictionManager {
     }
   }
 
-  /** @returns whether that was enough for all thresholds, their minimum reclaim included */
+  /** @returns true when all thresholds are satisfied, including their minimum reclaim */
   async #reclaimFromNode(
     starved: Signal,
     layout: FileSystemLayout,
@@ -260,7 +261,7 @@ export class EvictionManager {
     return evictions.map(({ pod }) => pod);
   }
 
-  /** A pod that would not end in time counts as evicted: its worker goes on ending it. */
+  /** Evicts a pod. One that does not end in time counts as evicted, as its worker continues. */
   async #evict(eviction: Eviction): Promise<void> {
     const { clock, recorder, logger, pods } = this.#deps;
     const { pod, gracePeriodSeconds, message, annotations } = eviction;
@@ -285,18 +286,19 @@ export class EvictionManager {
       logger.warn('evicted pods were not cleaned up in time', { pods: evicted.map(keyOf) });
   }
 
-  /** Ends early, in peace, when the signal aborts. */
+  /** Sleeps; returns early without an error when the signal aborts. */
   #sleep(ms: number, signal: AbortSignal): Promise<void> {
     return this.#deps.clock.sleep(ms, signal).catch(() => undefined);
   }
 }
 
-/** What the node itself can give up before a pod must go. */
+/** Resources that the node can reclaim before a pod must be evicted. */
 type NodeReclaim = 'deadContainers' | 'unusedImages';
 
 /**
- * What to free on the node when `signal` is short, in order (R250). With images apart, the node's own file system holds nothing that
- * could be freed.
+ * Returns what to reclaim on the node when `signal` is short, in order (R250). With a separate image file system, nothing can be reclaimed
+ * on
+ * the node's own.
  *
  * Follows kubelet `buildSignalToNodeReclaimFuncs`.
  */

@@ -15,22 +15,22 @@ import type { ContainerStats, PodStats, StatsOf } from '../kube/stats-summary.ts
 import type { Threshold } from './thresholds.ts';
 import { memoryUsage } from './usage.ts';
 
-/** Why a pod goes, for people and, in the Event's annotations, for programs. */
+/** Message of an eviction, and annotations of its Event for programs. */
 export interface EvictionMessage {
   readonly message: string;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** What the message is made of. */
+/** Inputs of the message. */
 export interface MessageInput {
   readonly stats: StatsOf;
-  /** Those acted upon. */
+  /** Thresholds that require action. */
   readonly thresholds: readonly Threshold[];
   readonly observations: Observations;
 }
 
 /**
- * The message and annotations of an eviction: what the node is low on, by how much, and which containers use more than they asked for.
+ * Returns message and annotations of an eviction: the resource, by how much it is short, and the containers that exceed their requests.
  *
  * Follows kubelet `eviction.evictionMessage`.
  */
@@ -56,10 +56,10 @@ function thresholdText(resource: StarvedResource, { thresholds, observations }: 
   for (const { signal, value } of thresholds) {
     const observed = signalFacts[signal].resource === resource ? observations[signal] : undefined;
     if (!observed) continue;
-    const [wanted, available] = [amountOfValue(value, observed.capacity), observed.available].map(
+    const [required, available] = [amountOfValue(value, observed.capacity), observed.available].map(
       formatQuantity,
     );
-    return `Threshold quantity: ${wanted}, available: ${available}. `;
+    return `Threshold quantity: ${required}, available: ${available}. `;
   }
   return '';
 }
@@ -70,7 +70,7 @@ interface Offence {
   readonly text: string;
 }
 
-/** What a container does; `undefined` where it is none of the pod's, or keeps to what it asked for. */
+/** Returns how a container exceeds its request; `undefined` when it does not, or is not one of the pod's. */
 function offence(
   resource: StarvedResource,
   containers: readonly Container[],
@@ -85,7 +85,7 @@ function offence(
   return offenceOf(resource, `Container ${container.name}`, { name: container.name, usage, request });
 }
 
-/** A pod that asks for memory as a whole is named as a whole, be its use above the request or not, as the kubelet does. */
+/** Returns the usage of a pod with pod-level memory requests, also when it is below the request, as the kubelet does. */
 function podOffence(resource: StarvedResource, pod: Pod, stats: PodStats): Offence | undefined {
   const request = resource === 'memory' ? pod.spec?.resources?.requests?.['memory'] : undefined;
   if (request === undefined || stats.memory == null) return undefined;

@@ -9,15 +9,15 @@ import type {
 } from '../kube/stats-summary.ts';
 import { type Threshold, isHardThreshold } from './thresholds.ts';
 
-/** One signal, as measured. */
+/** A measured signal. */
 export interface Observation {
   readonly available: Quantity;
   readonly capacity: Quantity;
-  /** When it was measured, ms since the epoch; absent: not said. */
+  /** Time of the measurement, ms since the epoch; absent: unknown. */
   readonly at?: number;
 }
 
-/** What was measured; a signal that is absent cannot be judged. */
+/** Measured signals; absent ones cannot be evaluated. */
 export type Observations = Readonly<Partial<Record<Signal, Observation>>>;
 
 /** Reads the signals from a summary. Follows kubelet `eviction.makeSignalObservations`. */
@@ -77,7 +77,7 @@ function observed(
   };
 }
 
-/** The thresholds with those of the containers' file system, and a word on one that was set by hand and is replaced. */
+/** Thresholds including those of the container file system, and a message about a configured one that is ignored. */
 interface ContainerFsThresholds {
   readonly thresholds: readonly Threshold[];
   readonly ignored?: string;
@@ -91,8 +91,8 @@ const kinds = [
 ] as const;
 
 /**
- * Containers lie where images or the node's files lie, so the thresholds of that file system hold for theirs as well; what was set
- * for `containerfs` gives way. Where the source sets none, the copy is one that is never met.
+ * Adds thresholds of the container file system, copied from the file system on which containers are; configured `containerfs` thresholds
+ * are ignored. Where the source has none, the copy is never met.
  *
  * Follows kubelet `eviction.UpdateContainerFsThresholds`.
  */
@@ -101,21 +101,21 @@ export function withContainerFsThresholds(
   { dedicatedImageFs, splitContainerFs }: FileSystemLayout,
 ): ContainerFsThresholds {
   let result = thresholds;
-  // a split without an image file system does not exist
+  // A split without an image file system does not exist.
   const source = dedicatedImageFs && !splitContainerFs ? 'imagefs' : 'nodefs';
-  const known = dedicatedImageFs || !splitContainerFs;
+  const isApplicable = dedicatedImageFs || !splitContainerFs;
   for (const { part, hard } of kinds) {
     const own = lastOf(thresholds, `containerfs.${part}`, hard);
-    if (!known) continue;
+    if (!isApplicable) continue;
     const copy = copyFor(`containerfs.${part}`, thresholds[lastOf(thresholds, `${source}.${part}`, hard)]);
     result = own >= 0 ? result.with(own, copy) : [...result, copy];
   }
-  const given = thresholds.findLast(({ signal }) => signal.startsWith('containerfs.'));
-  return { thresholds: result, ...(given && { ignored: ignoredText(given) }) };
+  const configured = thresholds.findLast(({ signal }) => signal.startsWith('containerfs.'));
+  return { thresholds: result, ...(configured && { ignored: ignoredText(configured) }) };
 }
 
-const ignoredText = (given: Threshold): string =>
-  `found ${given.signal} for ${isHardThreshold(given) ? 'hard' : 'soft'} eviction. ignoring`;
+const ignoredText = (configured: Threshold): string =>
+  `found ${configured.signal} for ${isHardThreshold(configured) ? 'hard' : 'soft'} eviction. ignoring`;
 
 const lastOf = (thresholds: readonly Threshold[], signal: Signal, hard: boolean): number =>
   thresholds.findLastIndex((each) => each.signal === signal && isHardThreshold(each) === hard);

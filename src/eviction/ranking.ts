@@ -6,12 +6,12 @@ import { type Signal, signalFacts } from './signals.ts';
 import type { PodStats, StatsOf, FileSystemLayout } from '../kube/stats-summary.ts';
 import { type DiskPart, type DiskResource, memoryUsage, podDiskUsage } from './usage.ts';
 
-/** Negative when the first pod goes first. */
+/** Negative when the first pod is evicted first. */
 export type ComparePods = (a: Pod, b: Pod) => number;
 
 /**
- * The pods in the order in which they go when `signal` is short (R250): those that use more than they asked for, then the lower
- * priority, then the larger use above the request. Pods without statistics come first in each comparison of use; ties keep their order.
+ * Sorts pods in the order of eviction for `signal` (R250): those above their request first, then lower
+ * priority, then larger usage above the request. Pods without statistics come first in comparisons of usage; the sort is stable.
  *
  * Follows kubelet `buildSignalToRankFunc`.
  */
@@ -24,7 +24,7 @@ export function rankPods(
   return pods.toSorted(orderFor(stats, signal, layout));
 }
 
-/** The order itself: a strict weak one. */
+/** Returns the comparison of {@link rankPods}, a strict weak order. */
 export function orderFor(stats: StatsOf, signal: Signal, layout: FileSystemLayout): ComparePods {
   const { resource } = signalFacts[signal];
   switch (resource) {
@@ -42,24 +42,24 @@ export function orderFor(stats: StatsOf, signal: Signal, layout: FileSystemLayou
 
 const everywhere: readonly DiskPart[] = ['root', 'logs', 'localVolumes'];
 
-/** What is counted against whom when a file system runs full. */
+/** Returns the parts of a pod's disk usage that count when a file system is short. */
 function diskPartsOf(signal: Signal, layout: FileSystemLayout): ReadonlySet<DiskPart> {
   return new Set(partsTable(layout)[signal.split('.')[0] ?? ''] ?? everywhere);
 }
 
 function partsTable(layout: FileSystemLayout): Readonly<Record<string, readonly DiskPart[]>> {
   if (!layout.dedicatedImageFs) return { nodefs: everywhere, imagefs: everywhere, containerfs: everywhere };
-  // images belong to no pod
+  // Images belong to no pod.
   if (layout.splitContainerFs) return { nodefs: everywhere, imagefs: [], containerfs: everywhere };
   return { nodefs: ['logs', 'localVolumes'], imagefs: ['root'], containerfs: ['root'] };
 }
 
-/** What a pod uses of the starved resource, and the request that it is held against. */
+/** Usage of the starved resource, and the request that it is compared with. */
 interface Use {
   readonly used: (pod: Pod, stats: PodStats) => Quantity;
-  /** For the question whether it uses more than it asked for. */
+  /** Limit for deciding whether a pod exceeds its request. */
   readonly limit: (pod: Pod) => Quantity;
-  /** What is taken off before uses are compared. */
+  /** Amount subtracted before usages are compared. */
   readonly request: (pod: Pod) => Quantity;
 }
 
@@ -72,7 +72,7 @@ const useOfMemory: Use = {
   request: memoryRequest,
 };
 
-/** Nobody can ask for inodes, yet the storage request is taken off their use, as the kubelet does. */
+/** There are no inode requests, yet the storage request is subtracted from inode usage, as in the kubelet. */
 const useOfDisk = (parts: ReadonlySet<DiskPart>, resource: DiskResource): Use => ({
   used: (pod, stats) => podDiskUsage(pod, stats, parts, resource),
   limit: (pod) => podRequestOf(pod, resource),
@@ -91,7 +91,7 @@ const inTurn =
 
 const byPriority: ComparePods = (a, b) => (a.spec?.priority ?? 0) - (b.spec?.priority ?? 0);
 
-/** Compares by statistics; a pod without them comes first. */
+/** Compares by statistics; a pod without statistics comes first. */
 const withStats =
   (
     stats: StatsOf,

@@ -1,4 +1,4 @@
-/** What is measured against a threshold. Names as in the settings `evictionHard` and `evictionSoft`. */
+/** A signal that is compared with a threshold. Names as in the settings `evictionHard` and `evictionSoft`. */
 export type Signal =
   | 'memory.available'
   | 'allocatableMemory.available'
@@ -10,10 +10,10 @@ export type Signal =
   | 'containerfs.inodesFree'
   | 'pid.available';
 
-/** What a pod is evicted to free; the word that messages and Events use. */
+/** The resource that an eviction frees, as in messages and Events. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
 
-/** The pressures that a node reports. */
+/** Pressure conditions of a node. */
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
 interface SignalFacts {
@@ -21,7 +21,7 @@ interface SignalFacts {
   readonly condition: PressureCondition;
 }
 
-/** What each signal is short of and which pressure it stands for (kubelet `signalToResource`, `signalToNodeCondition`). */
+/** Resource and pressure condition of each signal (kubelet `signalToResource`, `signalToNodeCondition`). */
 export const signalFacts: Readonly<Record<Signal, SignalFacts>> = {
   'memory.available': { resource: 'memory', condition: 'MemoryPressure' },
   'allocatableMemory.available': { resource: 'memory', condition: 'MemoryPressure' },
@@ -34,8 +34,8 @@ export const signalFacts: Readonly<Record<Signal, SignalFacts>> = {
   'pid.available': { resource: 'pids', condition: 'PIDPressure' },
 };
 
-/** Whether the text names a signal. */
+/** True when a text is the name of a signal. */
 export const isSignal = (text: string): text is Signal => Object.hasOwn(signalFacts, text);
 
-/** Memory goes first when several thresholds are met: its shortage kills at once (kubelet `byEvictionPriority`). */
+/** True for memory signals, which come first when several thresholds are met, as OOM kills are immediate (kubelet `byEvictionPriority`). */
 export const isMemorySignal = (signal: Signal): boolean => signalFacts[signal].resource === 'memory';

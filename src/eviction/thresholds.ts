@@ -4,26 +4,26 @@ import { formatQuantity, parseQuantity, type Quantity, signOfQuantity } from '..
 import { isSignal, type Signal } from './signals.ts';
 import { goQuote } from '../go/go-quote.ts';
 
-/** An amount, or a share (0 to 1, 32-bit) of the capacity; neither counts as none. */
+/** An amount, or a percentage of the capacity (0 to 1, 32-bit); neither counts as 0. */
 export interface ThresholdValue {
   readonly quantity?: Quantity;
   readonly percentage?: number;
 }
 
-/** What must stay available, how long it may be short, and how much more is freed once it was. */
+/** An eviction threshold: minimum available amount, grace period and minimum reclaim. */
 export interface Threshold {
   readonly signal: Signal;
-  /** Absent on what was never set: such a threshold is never met. */
+  /** Absent for a threshold that was not configured and is never met. */
   readonly operator?: 'LessThan';
   readonly value: ThresholdValue;
-  /** 0: hard, the pod goes at once. */
+  /** Grace period in ms; 0: hard threshold. */
   readonly gracePeriodMs: number;
   readonly minReclaim?: ThresholdValue;
 }
 
 type Statements = Readonly<Record<string, string>>;
 
-/** The settings that thresholds are read from; names and forms are those of the KubeletConfiguration. */
+/** Threshold settings with the names and formats of the KubeletConfiguration. */
 export interface ThresholdSettings {
   readonly enforceNodeAllocatable?: readonly string[] | null;
   readonly evictionHard?: Statements | null;
@@ -33,12 +33,12 @@ export interface ThresholdSettings {
 }
 
 /**
- * Reads the thresholds: hard ones, then soft ones, then, where the pods' share of the node is enforced, the same hard memory
- * threshold for that share.
+ * Parses the thresholds: hard ones, soft ones and, where node allocatable is enforced on pods, the same hard memory
+ * threshold for the pods' cgroup.
  *
  * Follows kubelet `eviction.ParseThresholdConfig`.
  *
- * @throws {AgentError} `invalid_argument` naming the first fault
+ * @throws {AgentError} `invalid_argument` with the first error
  */
 export function parseThresholds(settings: ThresholdSettings): readonly Threshold[] {
   const hard = statementsOf(settings.evictionHard);
@@ -57,7 +57,7 @@ export function parseThresholds(settings: ThresholdSettings): readonly Threshold
   return settings.enforceNodeAllocatable?.includes('pods') ? [...all, ...forAllocatable(all)] : all;
 }
 
-/** Whether pods go as soon as the threshold is met. */
+/** True for hard thresholds, without a grace period. */
 export const isHardThreshold = ({ gracePeriodMs }: Threshold): boolean => gracePeriodMs === 0;
 
 const forAllocatable = (thresholds: readonly Threshold[]): readonly Threshold[] =>
@@ -76,7 +76,7 @@ function entriesOf(statements: Statements | null | undefined): readonly (readonl
 
 const statementsOf = (statements: Statements | null | undefined): readonly Threshold[] =>
   entriesOf(statements).flatMap(([signal, text]): Threshold[] => {
-    // both switch the signal off
+    // Both disable the signal.
     if (text === '0%' || text === '100%') return [];
     const value = isPercentage(text) ? share(signal, text) : amount(signal, text);
     return [{ signal, operator: 'LessThan', value, gracePeriodMs: 0 }];
@@ -123,11 +123,11 @@ function minimumReclaim(signal: Signal, text: string): ThresholdValue {
   throw invalid(`negative eviction minimum reclaim specified for ${signal}`);
 }
 
-/** Whether a threshold or reclaim is written as a share. */
+/** True when a threshold or reclaim is a percentage. */
 const isPercentage = (text: string): boolean => text.endsWith('%');
 
 /**
- * Reads a share such as `15.5%` as a 32-bit fraction, the precision in which the kubelet counts.
+ * Parses a percentage such as `15.5%` as a 32-bit fraction, the kubelet's precision.
  *
  * @throws {AgentError} `invalid_argument` in the words of Go's `strconv.ParseFloat`
  */
@@ -152,7 +152,7 @@ function special(text: string): number | undefined {
   return sign === undefined ? undefined : sign === '-' ? -Infinity : Infinity;
 }
 
-/** Underscores may stand between digits. */
+/** Removes underscores between digits. */
 const withoutSeparators = (text: string): string => text.replace(/(?<=[0-9])_(?=[0-9])/g, '');
 
 function decimal(text: string, written: string): number | undefined {
@@ -162,7 +162,7 @@ function decimal(text: string, written: string): number | undefined {
   return value;
 }
 
-/** Go reads `0x1.8p3`; the exponent is a must. */
+/** Parses Go's hexadecimal floats such as `0x1.8p3`; the exponent is required. */
 function hexadecimal(text: string): number | undefined {
   const parts = /^([+-]?)0x([0-9a-f_]*)(?:\.([0-9a-f_]*))?p([+-]?\d+)$/i.exec(text);
   if (!parts) return undefined;

@@ -2,24 +2,24 @@ import { addQuantities, type Quantity, quantityOf, zeroQuantity } from '../kube/
 import type { Pod, Volume } from '../kube/types.ts';
 import type { FsStats, PodStats } from '../kube/stats-summary.ts';
 
-/** Parts of what a pod keeps on disk. */
+/** Parts of a pod's disk usage. */
 export type DiskPart = 'root' | 'logs' | 'localVolumes';
 
 /** Bytes or inodes. */
 export type DiskResource = 'ephemeral-storage' | 'inodes';
 
-/** Working set in bytes; nothing when it was not measured. Follows kubelet `memoryUsage`. */
+/** Returns the working set in bytes; 0 when it was not measured. Follows kubelet `memoryUsage`. */
 export const memoryUsage = ({ memory }: PodStats): Quantity =>
   memory?.workingSetBytes == null ? zeroQuantity : quantityOf(Math.trunc(memory.workingSetBytes), 'BinarySI');
 
-/** Bytes in use on a file system; nothing when not measured. Follows kubelet `diskUsage`. */
+/** Returns the used bytes of a file system; 0 when not measured. Follows kubelet `diskUsage`. */
 export const diskUsage = (fs: FsStats | null | undefined): Quantity =>
   fs?.usedBytes == null ? zeroQuantity : quantityOf(Math.trunc(fs.usedBytes), 'BinarySI');
 
 const inodeUsage = (fs: FsStats | null | undefined): Quantity =>
   fs?.inodesUsed == null ? zeroQuantity : quantityOf(Math.trunc(fs.inodesUsed));
 
-/** What a pod uses of `resource` in the given parts. Follows kubelet `podDiskUsage`. */
+/** Returns a pod's usage of `resource` in these parts. Follows kubelet `podDiskUsage`. */
 export function podDiskUsage(
   pod: Pod,
   stats: PodStats,
@@ -38,7 +38,7 @@ export function podDiskUsage(
   return counted.reduce(addQuantities, zeroQuantity);
 }
 
-/** Whether a volume's content lies on the node's disk. Follows kubelet `localVolumeNames`. */
+/** True when a volume's content is on the node's disk. Follows kubelet `localVolumeNames`. */
 const isLocalVolume = ({ hostPath, emptyDir, configMap, gitRepo }: Volume): boolean =>
   hostPath != null ||
   (emptyDir != null && (emptyDir.medium ?? '') === '') ||

@@ -1,4 +1,4 @@
-/** One series of a family. `suffix` is of a histogram: `_bucket`, `_sum`, `_count`. */
+/** One sample of a family. A histogram's samples have a `suffix`: `_bucket`, `_sum`, `_count`. */
 export interface Sample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
@@ -7,11 +7,11 @@ export interface Sample {
   readonly at?: number;
 }
 
-/** A metric with all its series. */
+/** A metric family with its samples. */
 export interface MetricFamily {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** One sentence. */
+  /** Help text, one sentence. */
   readonly help: string;
   readonly samples: readonly Sample[];
 }

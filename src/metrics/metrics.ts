@@ -17,7 +17,7 @@ function numberText(value: number): string {
   return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 }
 
-/** Families as Prometheus' text format has them, by name; one without series is left out. */
+/** Formats families in Prometheus' text format, sorted by name; families without samples are left out. */
 export function metricsText(families: readonly MetricFamily[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)
@@ -34,7 +34,7 @@ export const takesGzip = (accepted: string | string[] | undefined): boolean =>
     .split(',')
     .some((one) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(one));
 
-/** A family of one series without labels. */
+/** Returns a family with one sample without labels. */
 export const single = (
   name: string,
   type: 'counter' | 'gauge',
@@ -42,7 +42,7 @@ export const single = (
   value: number,
 ): MetricFamily => ({ name, type, help, samples: [{ value }] });
 
-/** A number that only grows, by labels. */
+/** Counter is a number that only increases (or a gauge, which may decrease), by labels. */
 export class Counter {
   readonly name: string;
   readonly #help: string;
@@ -62,7 +62,7 @@ export class Counter {
     else this.#series.set(key, { labels, value });
   }
 
-  /** Ends the series that have all these labels. */
+  /** Removes the series that have all these labels. */
   drop(labels: Readonly<Record<string, string>>): void {
     dropSeries(this.#series, labels);
   }
@@ -72,18 +72,18 @@ export class Counter {
   }
 }
 
-/** Prometheus' usual bounds, seconds. */
+/** Prometheus' default buckets, seconds. */
 export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 interface Distribution {
   readonly labels: Readonly<Record<string, string>>;
-  /** Of each bucket alone; told is the sum of all up to a bound. */
+  /** Count per bucket; the output is cumulative. */
   readonly counts: number[];
   sum: number;
   count: number;
 }
 
-/** How values are spread, by labels. */
+/** Histogram counts observed values in buckets, by labels. */
 export class Histogram {
   readonly #name: string;
   readonly #help: string;
@@ -109,7 +109,7 @@ export class Histogram {
     if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
   }
 
-  /** Ends the series that have all these labels. */
+  /** Removes the series that have all these labels. */
   drop(labels: Readonly<Record<string, string>>): void {
     dropSeries(this.#series, labels);
   }
@@ -131,8 +131,8 @@ export class Histogram {
 
 function dropSeries(
   series: Map<string, { readonly labels: Readonly<Record<string, string>> }>,
-  wanted: Readonly<Record<string, string>>,
+  selector: Readonly<Record<string, string>>,
 ): void {
   for (const [key, { labels }] of series)
-    if (Object.entries(wanted).every(([name, value]) => labels[name] === value)) series.delete(key);
+    if (Object.entries(selector).every(([name, value]) => labels[name] === value)) series.delete(key);
 }

@@ -4,7 +4,7 @@ import type { MetricFamily, Sample } from './family.ts';
 export const openMetricsType =
   'application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores';
 
-/** Whether a client would have OpenMetrics 1.0 rather than Prometheus' text: by `Accept`, with its weights. */
+/** True when a client prefers OpenMetrics 1.0 to Prometheus' text format by the weights of its `Accept` header. */
 export function wantsOpenMetrics(accept: string | undefined): boolean {
   let [open, plain] = [0, 0];
   for (const part of (accept ?? '').toLowerCase().split(',')) {
@@ -19,7 +19,9 @@ export function wantsOpenMetrics(accept: string | undefined): boolean {
   return open > 0 && open >= plain;
 }
 
-/** Families in OpenMetrics 1.0: counters without `_total` in their family's name, numbers as floats, times in seconds, and an end. */
+/**
+ * Formats families in OpenMetrics 1.0: counters without `_total` in the family name, numbers as floats, times in seconds, and an EOF line.
+ */
 export function openMetricsText(families: readonly MetricFamily[]): string {
   const text = families
     .filter(({ samples }) => samples.length > 0)
@@ -49,7 +51,7 @@ function line(name: string, { labels = {}, value, suffix = '', at }: Sample): st
   return `${name}${suffix}${inBraces} ${number(value)}${when}\n`;
 }
 
-/** Bounds are floats, so that they are the same series to everybody. */
+/** Formats a bucket bound as a float, so that series are the same in both formats. */
 const bound = (text: string): string => (/^\d+$/.test(text) ? `${text}.0` : text);
 
 function number(value: number): string {

@@ -1,7 +1,7 @@
 import type { DeleteOptions, Patch, RequestOptions, WriteOptions } from '../api/client.ts';
 import type { KubeObject, Lease, Node } from '../kube/types.ts';
 
-/** Nodes as the controller needs them; `ResourceClient<Node>` is one. */
+/** Access to Nodes that the controller needs; `ResourceClient<Node>` implements it. */
 export interface NodeClient {
   get(name: string, options?: RequestOptions): Promise<Node>;
   create(node: Node, options?: WriteOptions): Promise<Node>;
@@ -9,7 +9,7 @@ export interface NodeClient {
   delete(name: string, options?: DeleteOptions): Promise<KubeObject>;
 }
 
-/** Leases as the controller needs them; `ResourceClient<Lease>` is one. */
+/** Access to Leases that the controller needs; `ResourceClient<Lease>` implements it. */
 export interface LeaseClient {
   get(name: string, options?: RequestOptions): Promise<Lease>;
   create(lease: Lease, options?: WriteOptions): Promise<Lease>;

@@ -16,26 +16,26 @@ import {
 } from './setters/runtime.ts';
 import type { NodeStatusSetter } from './setters/setter.ts';
 
-/** What a node's status is made of; functions are asked anew in each round. */
+/** Sources of a node's status; functions are called in each round. */
 export interface NodeStatusSources {
   readonly addresses: AddressSettings;
   readonly machine: () => MachineSettings;
   readonly versions: () => VersionSettings;
-  /** The agent's HTTPS port; 0: none. */
+  /** Returns the agent's HTTPS port; 0: none. */
   readonly port: () => number;
-  /** Largest first. */
+  /** Returns the images, largest first. */
   readonly images?: () => Promise<readonly NodeImage[]>;
-  /** How many images are told; -1: all. Default 50 (kubelet nodeStatusMaxImages). */
+  /** Maximum number of images in the status; -1: all. Default 50 (kubelet nodeStatusMaxImages). */
   readonly maxImages?: number;
   readonly handlers?: () => readonly HandlerFeatures[];
   readonly features?: () => RuntimeFeatures | undefined;
   readonly declaredFeatures?: readonly string[];
-  /** Is told of the node's pod addresses when they change (kubelet `updatePodCIDR`). */
+  /** Called with the node's pod CIDRs when they change (kubelet `updatePodCIDR`). */
   readonly podCidrs?: (cidrs: string) => Promise<void>;
   readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
 }
 
-/** Every part of the status but Ready, in kubelet's order (kubelet `defaultNodeStatusFuncs`). */
+/** Returns the setters of every part of the status except Ready, in the kubelet's order (kubelet `defaultNodeStatusFuncs`). */
 export function nodeStatusSetters(sources: NodeStatusSources): readonly NodeStatusSetter[] {
   const { pressure = () => false, maxImages = 50 } = sources;
   return [

@@ -1,23 +1,24 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** What the kernel has said since it was last asked. */
+/** KernelLog returns new lines of the kernel's log. */
 export interface KernelLog {
-  /** Lines that are new, without their heads; the first call begins where the log ended when it was opened. */
+  /** Returns lines since the last call, without their prefix; the first call starts at the end of the log at opening time. */
   read(): Promise<readonly string[]>;
   close(): void;
 }
 
-/** A record is never longer (kernel `CONSOLE_EXT_LOG_MAX`). */
+/** Maximum size of a record, bytes (kernel `CONSOLE_EXT_LOG_MAX`). */
 const recordBytes = 8192;
-/** So many records are read before others have their turn. */
+/** Number of records to read before yielding to other work. */
 const atOnce = 256;
 
 /**
- * The kernel's log from now on. Node.js cannot go to its end, so what is older is read and dropped: its times are of a clock that no
- * other keeps up with.
+ * Opens the kernel's log at its end. Node.js cannot seek there, so older records are read and dropped: their times are of a clock that
+ * cannot be
+ * compared with others.
  *
- * @throws {Error} it cannot be read: no such device, or not allowed
+ * @throws {Error} when the log cannot be read: no such device, or no permission
  */
 export async function openKernelLog(path = '/dev/kmsg'): Promise<KernelLog> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -42,7 +43,7 @@ async function recordsOf(fd: number): Promise<readonly string[]> {
   }
 }
 
-/** Each read gives one record, or says that there is none yet, or that some were overwritten before they were read. */
+/** Reads one record; `undefined` when there is none yet. Continues when records were overwritten before they were read. */
 function nextRecord(fd: number, buffer: Buffer): string | undefined {
   for (;;)
     try {
@@ -55,5 +56,5 @@ function nextRecord(fd: number, buffer: Buffer): string | undefined {
     }
 }
 
-/** `6,1024,5140900,-;NET: Registered …` → what follows the semicolon, without the lines that explain it. */
+/** Returns the message of a record `6,1024,5140900,-;NET: Registered …` without its continuation lines. */
 export const lineOf = (record: string): string => /^[^;]*;([^\n]*)/.exec(record)?.[1] ?? '';

@@ -8,17 +8,17 @@ import { jitter, type Random } from '../base/random.ts';
 import type { Lease, Node } from '../kube/types.ts';
 import type { LeaseClient } from './clients.ts';
 
-/** What a lease keeper needs. */
+/** Dependencies of LeaseKeeper. */
 export interface LeaseKeeperDeps {
   readonly leases: LeaseClient;
-  /** The Node that the lease shall belong to; rejects while there is none. */
+  /** Returns the Node that owns the lease; rejects while there is none. */
   readonly getNode: (signal: AbortSignal) => Promise<Node>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Renewing failed again and again: connections may be dead. */
+  /** Called when renewals fail repeatedly: connections may be dead. */
   readonly onHeartbeatFailure?: () => void;
-  /** Somebody else renews this node's lease. */
+  /** Called when another agent renews this node's lease. */
   readonly onDuplicate?: (lease: Lease) => void;
 }
 
@@ -26,19 +26,19 @@ export interface LeaseOptions {
   readonly name: string;
   readonly namespace: string;
   readonly durationSeconds: number;
-  /** Default a quarter of the duration. */
+  /** Default: a quarter of the duration. */
   readonly renewIntervalMs: number;
 }
 
 const maxTries = 5;
 const requestMs = 10_000;
 
-/** `2026-03-04T05:06:07.123000Z`, as `metav1.MicroTime` writes it. */
+/** Formats a time like `metav1.MicroTime`: `2026-03-04T05:06:07.123000Z`. */
 export const microTimeText = (ms: number): string => new Date(ms).toISOString().replace(/Z$/, '000Z');
 
 /**
- * Renews the node's lease whatever else happens to the node (R262, R263): every quarter of its duration and up to 4 % more. The
- * lease that was written last is taken for the present one, which a conflict corrects.
+ * LeaseKeeper renews the node's lease, independently of the node's state (R262, R263): every quarter of its duration plus up to 4 %. It
+ * assumes that the lease it wrote last is current; a conflict corrects that.
  *
  * Follows `component-helpers/apimachinery/lease`.
  */
@@ -46,7 +46,7 @@ export class LeaseKeeper {
   readonly #deps: LeaseKeeperDeps;
   readonly #options: LeaseOptions;
   #latest: Lease | undefined;
-  /** Renewals of ours whose answer never came: they may have happened all the same. */
+  /** Renewals without a response; they may have succeeded nevertheless. */
   readonly #unanswered = new Set<string>();
   #wake = new AbortController();
   readonly #tried = new Latch();
@@ -61,7 +61,7 @@ export class LeaseKeeper {
     return this.#latest;
   }
 
-  /** Renews until `signal` aborts. */
+  /** Renews the lease until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     while (!signal.aborted) {
@@ -73,12 +73,12 @@ export class LeaseKeeper {
     }
   }
 
-  /** Resolves after the first try, whatever came of it. */
+  /** Resolves after the first attempt, successful or not. */
   tried(): Promise<void> {
     return this.#tried.wait();
   }
 
-  /** Tries at once when there is no lease yet: the Node has just been made. */
+  /** Retries at once when there is no lease yet, as the Node was just created. */
   nodeIsThere(): void {
     if (!this.#latest) this.#wake.abort();
   }
@@ -109,7 +109,7 @@ export class LeaseKeeper {
     return false;
   }
 
-  /** Reads the lease anew; a renewal that was not ours tells of a second agent with this node's name. */
+  /** Reads the lease after a conflict; a renewal by another holder indicates a second agent with this node's name. */
   async #afterConflict(ours: Lease, signal: AbortSignal): Promise<Lease | undefined> {
     const ensured = await this.#ensure(signal);
     if (!ensured || ensured.created) return ensured?.lease;
@@ -119,7 +119,7 @@ export class LeaseKeeper {
     return ensured.lease;
   }
 
-  /** The lease that is there, or a new one; tries for ever, nothing while there is no Node. */
+  /** Returns the existing lease, or creates one; retries forever. `undefined` while there is no Node. */
   async #ensure(signal: AbortSignal): Promise<{ lease: Lease; created: boolean } | undefined> {
     let pauseMs = 100;
     while (!signal.aborted) {

@@ -7,51 +7,53 @@ import type { NodeIdentity } from './register.ts';
 import type { ReadyFaults } from './setters/conditions.ts';
 import type { NodeStatusSetter } from './setters/setter.ts';
 
-/** What becomes of the Node when the agent stops in order. */
+/** What happens to the Node when the agent is stopped. */
 export type ExitPolicy = 'keep' | 'notReady' | 'cordon' | 'delete';
 
-/** How a node is represented. Defaults are kubelet's; pings and lease also virtual-kubelet's. */
+/** Configuration of the node controller. Defaults are the kubelet's; those of pings and lease are virtual-kubelet's as well. */
 export interface NodeControllerConfig {
   readonly identity: NodeIdentity;
   readonly clock: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
   readonly recorder?: EventRecorder;
-  /** Every part of the status but Ready, in the order of its fold. */
+  /** Setters of every part of the status except Ready, in order. */
   readonly setters: readonly NodeStatusSetter[];
-  /** The Node as a watch tells of it, so that what others change is seen; without one, what was read or written here is trusted. */
+  /** Returns the Node from a watch, so that changes by others are seen; absent: the Node last read or written by the controller is used. */
   readonly watchedNode?: () => Node | undefined;
-  /** What beside the provider's ping keeps the node from being ready. */
+  /** Returns further reasons for the node not to be ready, besides the provider's ping. */
   readonly readyFaults?: () => ReadyFaults;
-  /** Counts ephemeral storage as a capacity that must be known. Default true. */
+  /** Require a known ephemeral storage capacity for Ready. Default true. */
   readonly localStorage?: boolean;
-  /** Default true; false: the Node is somebody else's to make (R253). */
+  /** Create the Node. Default true; false: another component creates it (R253). */
   readonly registerNode?: boolean;
-  /** Registers again when the Node was deleted. Default false, as the kubelet (R264). */
+  /** Register again after the Node was deleted. Default false, as in the kubelet (R264). */
   readonly registerAgain?: boolean;
-  /** Default 10 s. */
+  /** Interval of pings, ms. Default 10 s. */
   readonly pingIntervalMs?: number;
-  /** A ping that takes longer counts as failed. Default 2 min; `Infinity`: none, as with virtual-kubelet. */
+  /** Time limit of a ping, ms; a longer one counts as failed. Default 2 min; `Infinity`: none, as in virtual-kubelet. */
   readonly pingTimeoutMs?: number;
-  /** How often the status is worked out. Default 10 s (kubelet nodeStatusUpdateFrequency). */
+  /** Interval of status updates, ms. Default 10 s (kubelet nodeStatusUpdateFrequency). */
   readonly statusUpdateIntervalMs?: number;
-  /** A status without news is sent after this long. Default 5 min (kubelet nodeStatusReportFrequency). */
+  /** Interval of sending an unchanged status, ms. Default 5 min (kubelet nodeStatusReportFrequency). */
   readonly statusReportIntervalMs?: number;
-  /** Default 40; 0: no lease. */
+  /** Duration of the lease, seconds. Default 40; 0: no lease. */
   readonly leaseDurationSeconds?: number;
-  /** Default a quarter of the lease's duration. */
+  /** Interval of lease renewals, ms. Default: a quarter of the lease's duration. */
   readonly leaseRenewIntervalMs?: number;
-  /** Default `keep`. */
+  /** What happens to the Node when the agent is stopped. Default `keep`. */
   readonly exitPolicy?: ExitPolicy;
-  /** A status could not be sent after all tries. What it throws ends the controller; otherwise the next round tries again. */
+  /**
+   * Called when a status update failed after all retries. An error that it throws ends the controller; otherwise the next round retries.
+   */
   readonly onStatusUpdateError?: (reason: unknown) => void | Promise<void>;
-  /** Heartbeats fail repeatedly: connections may be dead (R257). */
+  /** Called when heartbeats fail repeatedly: connections may be dead (R257). */
   readonly onHeartbeatFailure?: () => void;
-  /** A second agent renews this node's lease. */
+  /** Called when a second agent renews this node's lease. */
   readonly onDuplicate?: (lease: Lease) => void;
 }
 
-/** virtual-kubelet's own rhythm: ping 10 s, status 1 min beside a lease, lease 40 s. */
+/** virtual-kubelet's intervals: ping 10 s, status 1 min with a lease, lease 40 s. */
 export const virtualKubeletDefaults: Pick<
   NodeControllerConfig,
   'pingIntervalMs' | 'statusUpdateIntervalMs' | 'leaseDurationSeconds'

@@ -15,25 +15,28 @@ import { readyCondition } from './setters/conditions.ts';
 import type { NodeEvent, NodeStatusSetter } from './setters/setter.ts';
 import { StatusUpdater } from './status-updater.ts';
 
-/** Where leases of nodes are. */
+/** Namespace of node leases. */
 export const nodeLeaseNamespace = 'kube-node-lease';
 
-/** How long leaving the node may take, ms. */
+/** Time limit of the exit policy, ms. */
 const exitMs = 10_000;
 
-/** How long a ping may take, ms: as the kubelet's calls to its runtime. */
+/** Default time limit of a ping, ms: that of the kubelet's runtime calls. */
 const defaultPingTimeoutMs = 120_000;
 
 const agentNotReady = 'the agent has not seen all of its pod sources yet';
-/** How often and how long the start looks for the moment when the node is ready (R261). */
+/** Interval and duration of checking at start whether the node is ready (R261). */
 const fastIntervalMs = 100;
 const fastLimitMs = 120_000;
 
 /**
- * The node as the cluster sees it: registers it, renews its lease, and keeps its status true. The node becomes Ready only after
- * {@link notifyAgentReady}, while the provider answers its pings.
+ * NodeController represents the node in the cluster: registers it, renews its lease, and updates its status. The node becomes Ready only
+ * after
+ * {@link notifyAgentReady}, while the provider's pings succeed.
  *
- * Shape after virtual-kubelet `node.NodeController` and kuscia `framework.NodeController`; behaviour after the kubelet.
+ * The API follows virtual-kubelet `node.NodeController` and kuscia `framework.NodeController`; the behaviour follows the kubelet.
+ * @example
+ * const controller = new NodeController('', provider, nodes, leases, { identity, clock, setters });
  */
 export class NodeController {
   readonly #nodes: NodeClient;
@@ -50,8 +53,8 @@ export class NodeController {
   #leaving = false;
   #kick = new AbortController();
 
-  /** @param namespace where the node's lease is; `''`: `kube-node-lease` */
-  // eslint-disable-next-line @typescript-eslint/max-params -- the shape that virtual-kubelet's users know
+  /** @param namespace namespace of the node's lease; `''`: `kube-node-lease` */
+  // eslint-disable-next-line @typescript-eslint/max-params -- virtual-kubelet's signature
   constructor(
     namespace: string,
     provider: NodeProvider,
@@ -108,17 +111,17 @@ export class NodeController {
     });
   }
 
-  /** The node was Ready at the API server at least once. */
+  /** True when the API server has had the node as Ready at least once. */
   get ready(): boolean {
     return this.#ready.isOpen;
   }
 
-  /** Resolves when the node was Ready for the first time. */
+  /** Resolves when the node is Ready for the first time. */
   waitReady(signal?: AbortSignal): Promise<void> {
     return this.#ready.wait(signal);
   }
 
-  /** All sources of pods have been seen and synced once: the node may become Ready. */
+  /** Marks the agent as ready, i.e. all pod sources were synced once: the node may become Ready. */
   notifyAgentReady(): void {
     this.#agentReady.open();
     this.#kick.abort();
@@ -129,20 +132,20 @@ export class NodeController {
     return this.#agentReady.wait(signal);
   }
 
-  /** The Node as last read from or written to the API server. */
+  /** Returns the Node as last read from or written to the API server. */
   getNode(): Node | undefined {
     return this.#updater.node;
   }
 
-  /** Something that goes into the status has changed: looks at once instead of at the next round. */
+  /** Updates the status now instead of in the next round, after something in it has changed. */
   async refresh(): Promise<void> {
     if (this.#updater.node) await this.#update(this.#stopped.signal);
   }
 
   /**
-   * Registers and keeps the node until `signal` aborts or {@link stop}.
+   * Registers and maintains the node until `signal` aborts or {@link stop} is called.
    *
-   * @throws {AgentError} `failed_precondition` when run twice; what `onStatusUpdateError` throws
+   * @throws {AgentError} `failed_precondition` when called twice; an error that `onStatusUpdateError` throws
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#running) throw new AgentError('failed_precondition', 'a node controller runs only once');
@@ -151,7 +154,7 @@ export class NodeController {
     await this.#running;
   }
 
-  /** Ends {@link run}, then does what the exit policy says. The lease is renewed until then, for draining takes time (R262). */
+  /** Ends {@link run}, then applies the exit policy. The lease is renewed until then, as draining takes time (R262). */
   async stop(): Promise<void> {
     this.#leaving = true;
     const { clock } = this.#config;
@@ -160,7 +163,7 @@ export class NodeController {
       throw new AgentError('deadline_exceeded', `the API server does not answer within ${exitMs} ms`);
     });
     await Promise.race([this.#exit(), patience]).catch((reason: unknown) => {
-      this.#logger.warn('the node could not be left as the exit policy says', { err: messageOf(reason) });
+      this.#logger.warn('the exit policy could not be applied', { err: messageOf(reason) });
     });
     done.abort();
     await patience.catch(() => undefined);
@@ -168,7 +171,7 @@ export class NodeController {
     await this.#running?.catch(() => undefined);
   }
 
-  /** Resolves once the node's lease was tried to be renewed for the first time; at once where there is none. */
+  /** Resolves after the first attempt to renew the node's lease; at once when there is none. */
   leaseTried(): Promise<void> {
     return this.#withLease ? this.#lease.tried() : Promise.resolve();
   }
@@ -214,7 +217,7 @@ export class NodeController {
     this.#lease.nodeIsThere();
   }
 
-  /** Looks every 100 ms whether the node would be ready, and only then sends; after two minutes it sends what is (R261). */
+  /** Checks every 100 ms whether the node is ready before the first status is sent; after two minutes it is sent anyway (R261). */
   async #firstReady(signal: AbortSignal): Promise<void> {
     const { clock } = this.#config;
     const until = steadyNow(clock) + fastLimitMs;
@@ -223,7 +226,7 @@ export class NodeController {
     }
   }
 
-  /** Sleeps, unless something that decides about readiness happens. */
+  /** Sleeps; returns early when the readiness may have changed. */
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#kick.signal.aborted) this.#kick = new AbortController();
     const either = AbortSignal.any([signal, this.#kick.signal]);
@@ -251,7 +254,7 @@ export class NodeController {
     if (ready?.status === 'True' && this.#agentReady.isOpen) this.#ready.open();
   }
 
-  /** What keeps the node from being ready beside what the config knows. */
+  /** Returns why the node is not ready, besides the reasons in the configuration. */
   #fault(): string | undefined {
     if (this.#leaving && this.#config.exitPolicy !== undefined && this.#config.exitPolicy !== 'keep')
       return 'the agent is stopping';
@@ -264,9 +267,9 @@ export class NodeController {
       ...setters,
       (node, now) => {
         const { runtime = [], ...others } = readyFaults?.() ?? {};
-        const told = [runtime].flat();
+        const runtimeFaults = [runtime].flat();
         const own = this.#fault();
-        const faults = told.length > 0 || own === undefined ? told : [own];
+        const faults = runtimeFaults.length > 0 || own === undefined ? runtimeFaults : [own];
         return readyCondition(node, now, { ...others, runtime: faults }, localStorage);
       },
     ];
@@ -275,7 +278,7 @@ export class NodeController {
   readonly #record = ({ type, reason, message }: NodeEvent): void => {
     const { name } = this.#config.identity;
     this.#config.recorder?.event(
-      { kind: 'Node', apiVersion: 'v1', metadata: { name, uid: name } }, // readers look for events by this UID
+      { kind: 'Node', apiVersion: 'v1', metadata: { name, uid: name } }, // clients select node events by this UID
       type,
       reason,
       message,

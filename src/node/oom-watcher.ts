@@ -1,26 +1,26 @@
-/** What the kernel tells of one kill for want of memory. */
+/** An OOM kill reported by the kernel. */
 export interface OomKill {
   readonly process: string;
   readonly pid: number;
-  /** The cgroup whose memory ran out; `/`: the machine's. */
+  /** The cgroup that ran out of memory; `/`: the machine. */
   readonly cgroup: string;
 }
 
 const ofCgroup = /oom-kill:constraint=.*,oom_memcg=(.*),task_memcg=.*,task=(.*),pid=(\d+),uid=\d+/;
-/** Kernels before 5.0. */
+/** Message of kernels before 5.0. */
 const ofCgroupBefore = /Task in .* killed as a result of limit of (.*)/;
 const killed = /Killed process (\d+) \((.+)\)/;
 
 /**
- * Finds kills for want of memory in the lines of the kernel's log, over as many calls as they come in.
+ * OomParser finds OOM kills in lines of the kernel's log, which may be split over several calls.
  *
  * Follows cAdvisor `oomparser`.
  */
 export class OomParser {
-  /** The cgroup of the kill that the lines are about; absent: they are about none. */
+  /** The cgroup of the kill that the current lines describe; absent: none. */
   #cgroup: string | undefined;
 
-  /** @returns the kill that this line ends the telling of */
+  /** Parses a line. @returns the kill when this line completes its description */
   feed(line: string): OomKill | undefined {
     if (this.#cgroup === undefined) {
       if (line.includes('invoked oom-killer:')) this.#cgroup = '/';
@@ -40,7 +40,7 @@ function killIn(line: string, cgroup: string): OomKill | undefined {
   return last ? { process: last[2] ?? '', pid: Number(last[1]), cgroup } : undefined;
 }
 
-/** The Event on the Node of a machine that ran out of memory (kubelet `oomWatcher`). */
+/** Returns the message of the Node's Event after the machine ran out of memory (kubelet `oomWatcher`). */
 export const systemOomMessage = ({ process, pid }: OomKill): string =>
   process !== '' && pid !== 0
     ? `System OOM encountered, victim process: ${process}, pid: ${pid}`

@@ -3,12 +3,13 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { NodeProvider } from '../provider/provider.ts';
 
-/** Said until the first ping has come back, as the kubelet says it of its runtime. */
+/** Fault before the first ping has returned, as in the kubelet's runtime status check. */
 const notYet = 'container runtime status check may not have completed yet';
 
 /**
- * Asks the provider again and again whether it can run pods; never twice at once. A ping that takes too long counts as failed, and
- * its late answer is not waited for.
+ * PingLoop checks periodically whether the provider can run pods, with at most one ping at a time. A ping that exceeds the time limit
+ * counts as failed, and
+ * its late result is ignored.
  */
 export class PingLoop {
   readonly #provider: NodeProvider;
@@ -17,7 +18,7 @@ export class PingLoop {
   readonly #timeoutMs: number | undefined;
   #fault: string | undefined = notYet;
 
-  /** @param timeoutMs absent or `Infinity`: a ping may take for ever (virtual-kubelet's default) */
+  /** @param timeoutMs absent or `Infinity`: no time limit (virtual-kubelet's default) */
   constructor(
     provider: NodeProvider,
     clock: Clock,
@@ -34,7 +35,7 @@ export class PingLoop {
     return this.#fault;
   }
 
-  /** Pings until `signal` aborts; `changed` is called when the answer became another. */
+  /** Pings until `signal` aborts; `changed` is called when the result differs from the last one. */
   async run(changed: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const fault = await this.#ping(signal);
@@ -62,7 +63,7 @@ export class PingLoop {
             own.abort(new Error('ping timed out'));
           });
     try {
-      // what is no promise is one that has settled
+      // A result that is not a promise is used directly.
       const answer = Promise.resolve(this.#provider.ping(own.signal)).then(
         () => undefined,
         (reason: unknown) => messageOf(reason),

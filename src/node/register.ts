@@ -8,7 +8,7 @@ import type { Node } from '../kube/types.ts';
 import type { NodeClient } from './clients.ts';
 import { isHugePageResource } from '../kube/resources/resource-names.ts';
 
-/** Labels that the agent owns on a node that was there before (R254). */
+/** Labels that the agent maintains on an existing node (R254). */
 const defaultLabels = [
   'kubernetes.io/hostname',
   'topology.kubernetes.io/zone',
@@ -23,30 +23,30 @@ const defaultLabels = [
   'beta.kubernetes.io/arch',
 ];
 
-/** Annotation: the attach/detach controller looks after this node's volumes. */
+/** Annotation that makes the attach/detach controller manage this node's volumes. */
 export const attachDetachAnnotation = 'volumes.kubernetes.io/controller-managed-attach-detach';
 
-/** What a node is called and how it is marked. */
+/** Name and labels of a node. */
 export interface NodeIdentity {
   readonly name: string;
   readonly hostname: string;
-  /** Go's names: `linux`, `amd64`. */
+  /** Operating system by Go's name, such as `linux`. */
   readonly operatingSystem: string;
   readonly architecture: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Labels that the node does without where its identity may not set them, e.g. those of virtual-kubelet with a kubelet's identity. */
+  /** Labels that are dropped when the agent's identity may not set them, such as virtual-kubelet's labels with a kubelet identity. */
   readonly optionalLabels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly taints?: NonNullable<NonNullable<Node['spec']>['taints']>;
   readonly unschedulable?: boolean;
   readonly providerId?: string;
-  /** A cloud controller finishes the node: it is tainted until then. */
+  /** True: the node is tainted until a cloud controller has initialized it. */
   readonly externalCloudProvider?: boolean;
-  /** The attach/detach controller looks after its volumes; default: yes. */
+  /** True when the attach/detach controller manages its volumes; default: true. */
   readonly controllerAttachDetach?: boolean;
 }
 
-/** Labels that say what the machine is: every round of the status mends them (kubelet `updateNode`). */
+/** Returns the labels that describe the machine; every status update restores them (kubelet `updateNode`). */
 export const platformLabels = ({
   operatingSystem,
   architecture,
@@ -55,7 +55,7 @@ export const platformLabels = ({
   'kubernetes.io/os': operatingSystem,
 });
 
-/** The Node before its status (R255): own labels win over the default ones. */
+/** Returns the Node to create, without status (R255); configured labels override default ones. */
 export function initialNode(identity: NodeIdentity): Node {
   const { name, hostname, operatingSystem: os, architecture: arch } = identity;
   const taints = [
@@ -91,11 +91,11 @@ export function initialNode(identity: NodeIdentity): Node {
 }
 
 /**
- * What must change on a Node that was there before: default labels and the attach annotation; foreign labels, taints and
- * `unschedulable` are left alone (R254). Nothing: it is well as it is.
+ * Returns the patch for an existing Node: default labels and the attach annotation; other labels, taints and
+ * `unschedulable` are left unchanged (R254). `undefined` when nothing changes.
  */
-export function reconcilePatch(existing: Node, wanted: Node): object | undefined {
-  const [has, shall] = [existing.metadata ?? {}, wanted.metadata ?? {}];
+export function reconcilePatch(existing: Node, desired: Node): object | undefined {
+  const [has, shall] = [existing.metadata ?? {}, desired.metadata ?? {}];
   const labels = differing(has.labels, shall.labels, defaultLabels);
   const attached = differing(has.annotations, shall.annotations, [attachDetachAnnotation]);
   const detached =
@@ -108,11 +108,11 @@ export function reconcilePatch(existing: Node, wanted: Node): object | undefined
 }
 
 /**
- * What must change in the status of a Node that was there before: sizes of huge pages that the machine does not have go, which no later
- * report would take out (kubelet `reconcileHugePageResource`). Nothing: it is well as it is.
+ * Returns the status patch for an existing Node: removes huge page sizes that the machine does not have, which later
+ * updates would keep (kubelet `reconcileHugePageResource`). `undefined` when nothing changes.
  */
-export function reconcileStatusPatch(existing: Node, wanted: Node): object | undefined {
-  const offered = wanted.status?.capacity ?? {};
+export function reconcileStatusPatch(existing: Node, desired: Node): object | undefined {
+  const offered = desired.status?.capacity ?? {};
   const gone = Object.keys(existing.status?.capacity ?? {}).filter(
     (name) => isHugePageResource(name) && !Object.hasOwn(offered, name),
   );
@@ -125,26 +125,27 @@ type Texts = Readonly<Record<string, string>>;
 
 function differing(
   existing: Texts = {},
-  wanted: Texts = {},
+  desired: Texts = {},
   names: readonly string[] = [],
 ): Texts | undefined {
   const other = names.filter(
-    (name) => ownMember(wanted, name) !== undefined && ownMember(wanted, name) !== ownMember(existing, name),
+    (name) =>
+      ownMember(desired, name) !== undefined && ownMember(desired, name) !== ownMember(existing, name),
   );
   return other.length === 0
     ? undefined
-    : Object.fromEntries(other.map((name) => [name, ownMember(wanted, name) ?? '']));
+    : Object.fromEntries(other.map((name) => [name, ownMember(desired, name) ?? '']));
 }
 
 export interface RegisterDeps {
-  /** Names of labels that are left out when the API server forbids them. */
+  /** Names of labels to drop when the API server forbids them. */
   readonly optionalLabels?: readonly string[];
   readonly nodes: NodeClient;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Makes the Node or adopts the one that is there; tries until it works or `signal` aborts (R253: 100 ms, doubling to 7 s). */
+/** Creates the Node or adopts the existing one; retries until it succeeds or `signal` aborts (R253: 100 ms, doubling to 7 s). */
 export async function registerNode(
   deps: RegisterDeps,
   make: () => Promise<Node>,
@@ -153,9 +154,9 @@ export async function registerNode(
   let optional = deps.optionalLabels ?? [];
   let without: readonly string[] = [];
   for (let pauseMs = 100; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 7000)) {
-    const wanted = withoutLabels(await make(), without);
+    const desired = withoutLabels(await make(), without);
     try {
-      const node = await tryRegister(deps.nodes, wanted, signal);
+      const node = await tryRegister(deps.nodes, desired, signal);
       deps.logger.info('node registered: joined the cluster', { node: node.metadata?.name });
       return node;
     } catch (reason) {
@@ -182,23 +183,23 @@ function withoutLabels(node: Node, names: readonly string[]): Node {
   return { ...node, metadata: { ...metadata, labels: Object.fromEntries(labels) } };
 }
 
-async function tryRegister(nodes: NodeClient, wanted: Node, signal: AbortSignal): Promise<Node> {
-  const name = wanted.metadata?.name ?? '';
+async function tryRegister(nodes: NodeClient, desired: Node, signal: AbortSignal): Promise<Node> {
+  const name = desired.metadata?.name ?? '';
   const options = { signal, timeoutMs: 10_000 };
   let refusal: unknown;
   try {
-    return await nodes.create(wanted, options);
+    return await nodes.create(desired, options);
   } catch (reason) {
     if (!isAlreadyExists(reason) && !isForbidden(reason)) throw reason;
     refusal = reason;
   }
   const existing = await nodes.get(name, options).catch((missing: unknown) => {
-    // the node is not there: what counts is why it may not be made
+    // The Node does not exist; the reason why it may not be created is the relevant one.
     throw isForbidden(refusal) && isNotFound(missing) ? refusal : missing;
   });
-  const body = reconcilePatch(existing, wanted);
+  const body = reconcilePatch(existing, desired);
   const marked = body ? await nodes.patch(name, { type: 'strategic', body }, options) : existing;
-  const status = reconcileStatusPatch(existing, wanted);
+  const status = reconcileStatusPatch(existing, desired);
   if (!status) return marked;
   return nodes.patch(name, { type: 'strategic', body: status }, { ...options, subresource: 'status' });
 }

@@ -5,7 +5,7 @@ import type { Node, NodeCondition, NodeStatus } from '../kube/types.ts';
 type Json = Record<string, unknown>;
 
 /**
- * Did anything change but the heartbeats? The order of conditions does not matter, absent and empty are one.
+ * True when anything changed except heartbeats. The order of conditions is ignored, and absent equals empty.
  *
  * Follows kubelet `nodeStatusHasChanged`.
  */
@@ -15,19 +15,20 @@ export function statusChanged(before: Node['status'], now: Node['status']): bool
 
 function comparable(status: Node['status']): unknown {
   const { conditions = [], ...rest } = status ?? {};
-  const kept = Object.entries(rest).filter(([, value]) => !isEmpty(value));
+  const nonEmpty = Object.entries(rest).filter(([, value]) => !isEmpty(value));
   const still = conditions
     .map(({ lastHeartbeatTime: _at, ...condition }) => condition)
     .sort((a, b) => (a.type < b.type ? -1 : 1));
-  return { rest: Object.fromEntries(kept), conditions: still };
+  return { rest: Object.fromEntries(nonEmpty), conditions: still };
 }
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
 /**
- * The strategic merge patch from one node to the next, for its status, annotations and labels; nothing when they are equal. Conditions go
- * by type with only the members that changed; addresses are replaced as a whole.
+ * Returns the strategic merge patch from one node to the next for status, annotations and labels; `undefined` when they are equal.
+ * Conditions are
+ * merged by type with only their changed members; addresses are replaced as a whole.
  *
  * Follows kubelet `nodeutil.PatchNodeStatus`.
  */
@@ -68,7 +69,7 @@ function conditionsDiff(before: readonly NodeCondition[], now: readonly NodeCond
   };
 }
 
-/** A merge of objects: what is new or other, `null` for what is gone; lists are taken as a whole. */
+/** Returns a JSON merge patch: new and changed members, `null` for removed ones; lists are replaced as a whole. */
 function mapDiff(before: object, now: object): Json | undefined {
   const old = before as Json;
   const diff: Json = {};

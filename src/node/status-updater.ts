@@ -9,13 +9,13 @@ import type { NodeClient } from './clients.ts';
 import { foldSetters, type NodeEvent, type NodeStatusSetter } from './setters/setter.ts';
 import { nodeStatusPatch, statusChanged } from './status-patch.ts';
 
-/** What a status updater needs. */
+/** Dependencies of StatusUpdater. */
 export interface StatusUpdaterDeps {
   readonly nodes: NodeClient;
   readonly name: string;
-  /** Labels that the Node has whatever others make of them. */
+  /** Labels that each update restores on the Node. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The Node as a watch tells of it; undefined: it tells of none. Absent: nothing watches. */
+  /** Returns the Node from a watch; `undefined`: it has none. Absent: there is no watch. */
   readonly watched?: () => Node | undefined;
   readonly setters: readonly NodeStatusSetter[];
   readonly clock: Clock;
@@ -29,7 +29,8 @@ export interface StatusUpdaterDeps {
 const maxTries = 5;
 
 /**
- * Works out the node's status and sends what is news; without news only now and then (R256, R257). Rounds never overlap.
+ * StatusUpdater computes the node's status and sends changes; an unchanged status is sent only periodically (R256, R257). Rounds never
+ * overlap.
  *
  * Follows kubelet `syncNodeStatus`, `tryUpdateNodeStatus`.
  */
@@ -37,7 +38,7 @@ export class StatusUpdater {
   readonly #deps: StatusUpdaterDeps;
   #node: Node | undefined;
   #reportedAt: number | undefined;
-  /** Shifts the next report without news by up to half the interval, so that nodes do not report in step. */
+  /** Random offset of the next periodic report, up to half the interval, so that nodes do not report at the same time. */
   #shiftMs = 0;
   #unschedulable = false;
   #turn: Promise<unknown> = Promise.resolve();
@@ -51,21 +52,21 @@ export class StatusUpdater {
     return this.#node;
   }
 
-  /** The Node was read or written by somebody else here. */
+  /** Stores a Node that another part of the agent has read or written. */
   adopt(node: Node): void {
     this.#node = node;
   }
 
-  /** `node` with the status of this moment. */
+  /** Returns `node` with its current status. */
   async compute(node: Node): Promise<Node> {
     const { setters, clock, logger, record } = this.#deps;
     const { node: next, events, errors } = await foldSetters(setters, node, clock.now());
     for (const event of events) record(event);
-    for (const err of errors) logger.warn('a part of the node status is not known', { err });
+    for (const err of errors) logger.warn('a part of the node status could not be determined', { err });
     return next;
   }
 
-  /** One round. @throws the last failure when all tries failed */
+  /** Runs one round. @throws the last error when all attempts failed */
   update(signal: AbortSignal): Promise<void> {
     const round = this.#turn.then(() => this.#tries(signal));
     this.#turn = round.catch(() => undefined);
@@ -87,20 +88,20 @@ export class StatusUpdater {
     if (!signal.aborted) throw failure;
   }
 
-  /** What is known without asking: others change the Node, too. A watch may lag behind what was written here. */
-  #known(): Node | undefined {
+  /** Returns the cached Node. A watch may lag behind the last write of this agent. */
+  #cached(): Node | undefined {
     const { watched } = this.#deps;
     if (!watched) return this.#node;
     const seen = watched();
     return seen && this.#node && isOlder(seen, this.#node) ? this.#node : seen;
   }
 
-  /** The first try trusts what is known of the node, the others read it. */
+  /** Makes one attempt: the first uses the cached Node, the others read it. */
   async #once(tries: number, signal: AbortSignal): Promise<void> {
     const { nodes, name, labels, clock, random, reportIntervalMs } = this.#deps;
     const options = { signal, timeoutMs: 10_000 };
-    const known = tries === 0 ? this.#known() : undefined;
-    const before = known ?? (await nodes.get(name, options));
+    const cached = tries === 0 ? this.#cached() : undefined;
+    const before = cached ?? (await nodes.get(name, options));
     const computed = await this.compute(before);
     this.#tellSchedulable(before);
     const next = withLabels(computed, labels);
@@ -134,9 +135,9 @@ export class StatusUpdater {
 const isOlder = ({ metadata: one }: Node, { metadata: other }: Node): boolean =>
   (compareVersions(one?.resourceVersion ?? '', other?.resourceVersion ?? '') ?? 0) < 0;
 
-/** The node itself where nothing is missing. */
-function withLabels(node: Node, wanted: Readonly<Record<string, string>>): Node {
+/** Returns the node with the labels; the same object when it has them. */
+function withLabels(node: Node, required: Readonly<Record<string, string>>): Node {
   const { labels = {} } = node.metadata ?? {};
-  if (Object.entries(wanted).every(([name, value]) => ownMember(labels, name) === value)) return node;
-  return { ...node, metadata: { ...node.metadata, labels: { ...labels, ...wanted } } };
+  if (Object.entries(required).every(([name, value]) => ownMember(labels, name) === value)) return node;
+  return { ...node, metadata: { ...node.metadata, labels: { ...labels, ...required } } };
 }

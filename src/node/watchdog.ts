@@ -3,32 +3,33 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { hostPrograms, type Programs } from '../base/programs.ts';
 
-/** What systemd tells a service in its environment. */
+/** Environment variables that systemd sets for a service. */
 export interface ServiceEnvironment {
-  /** Where it listens; absent: nobody wants to be told. */
+  /** Notification socket; absent: systemd expects no notifications. */
   readonly NOTIFY_SOCKET?: string | undefined;
   /** `WatchdogSec` of the unit, µs. */
   readonly WATCHDOG_USEC?: string | undefined;
-  /** Whom that is for; absent: for whoever reads it. */
+  /** Pid of the process that the watchdog is for; absent: any. */
   readonly WATCHDOG_PID?: string | undefined;
 }
 
 export interface SystemdServiceDeps {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly logger: Logger;
-  /** This process's. */
+  /** Pid of this process. */
   readonly pid: number;
-  /** Default: the machine's own. */
+  /** Default: the machine's programs. */
   readonly programs?: Programs;
 }
 
-/** A shorter watchdog is taken for a mistake (kubelet), ms. */
+/** Minimum watchdog time, ms; a shorter one is rejected as a mistake, as in the kubelet. */
 const shortestMs = 1000;
 const retry = { times: 2, pauseMs: 1000 };
 
 /**
- * Tells systemd that the agent has started (`Type=notify`), and while it is well that it lives (`WatchdogSec=`): where it does not, systemd starts it anew. Node.js cannot write to
- * datagram sockets, so `systemd-notify` does, in the name of the process that started it.
+ * SystemdService notifies systemd that the agent has started (`Type=notify`), and that it is healthy (`WatchdogSec=`); otherwise systemd
+ * restarts it. Node.js cannot write to
+ * datagram sockets, so `systemd-notify` sends the messages on behalf of its parent process.
  *
  * Follows kubelet `pkg/kubelet/watchdog`.
  */
@@ -37,22 +38,22 @@ export class SystemdService {
   readonly #listens: boolean;
   readonly #periodMs: number;
 
-  /** @throws {AgentError} `invalid_argument` when the watchdog's time is no number, or a second or less */
+  /** @throws {AgentError} `invalid_argument` when the watchdog time is not a number, or a second or less */
   constructor(env: ServiceEnvironment, deps: SystemdServiceDeps) {
     this.#deps = deps;
     this.#listens = (env.NOTIFY_SOCKET ?? '') !== '';
     this.#periodMs = watchdogMs(env, deps.pid) / 2;
   }
 
-  /** The agent has started. Never rejects: what cannot be told is logged. */
+  /** Reports that the agent has started. Never rejects: failures are logged. */
   async started(): Promise<void> {
     if (this.#listens) await this.#tell('--ready').catch(this.#failed);
   }
 
   /**
-   * Gives signs of life until `signal` aborts, twice in the time of the watchdog, as long as nothing is wrong.
+   * Sends keep-alive messages twice per watchdog time until `signal` aborts, as long as there is no fault.
    *
-   * @param fault what is wrong with the agent now
+   * @param fault returns what is currently wrong with the agent
    */
   async watch(fault: () => string | undefined, signal: AbortSignal): Promise<void> {
     if (this.#periodMs === 0) return;
@@ -60,7 +61,7 @@ export class SystemdService {
     while (!signal.aborted) {
       const wrong = fault();
       if (wrong === undefined) await this.#sign(signal);
-      else logger.error('systemd is given no sign of life: the agent is not well', { err: wrong });
+      else logger.error('no keep-alive is sent to systemd: the agent is unhealthy', { err: wrong });
       await clock.sleep(this.#periodMs, signal).catch(() => undefined);
     }
   }
@@ -89,11 +90,11 @@ export class SystemdService {
   }
 
   readonly #failed = (reason: unknown): void => {
-    this.#deps.logger.error('systemd could not be told', { err: messageOf(reason) });
+    this.#deps.logger.error('systemd could not be notified', { err: messageOf(reason) });
   };
 }
 
-/** Within which time systemd wants a sign of life, ms; 0: it wants none, or not from this process. */
+/** Returns the watchdog time in ms; 0: no watchdog, or not for this process. */
 function watchdogMs(
   { WATCHDOG_USEC: wait = '', WATCHDOG_PID: whose = '' }: ServiceEnvironment,
   pid: number,

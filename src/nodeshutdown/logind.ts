@@ -10,17 +10,17 @@ import type { ReleaseShutdown, ShutdownSource } from './shutdown-manager.ts';
 export interface LogindDeps {
   readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly logger: Logger;
-  /** Default: the machine's own. */
+  /** Default: the machine's programs. */
   readonly programs?: Programs;
 }
 
-/** The settings of {@link LogindShutdown}. */
+/** Settings of {@link LogindShutdown}. */
 export interface LogindSettings {
-  /** How long a whole shutdown has to be held up, seconds. */
+  /** Total shutdown grace period, seconds. */
   readonly graceSeconds: number;
-  /** What others than logind announce is not believed; default: it is, as by the kubelet. */
+  /** Ignore signals from senders other than logind; default: false, as in the kubelet. */
   readonly byLogindOnly?: boolean;
-  /** Where logind is told to allow that; default: `/etc/systemd/logind.conf.d/99-podtender.conf`. */
+  /** File that raises logind's maximum delay; default: `/etc/systemd/logind.conf.d/99-podtender.conf`. */
   readonly overrideFile?: string;
 }
 
@@ -36,7 +36,7 @@ const systemd = [
 ] as const;
 const defaultOverrideFile = '/etc/systemd/logind.conf.d/99-podtender.conf';
 
-/** On the system bus anybody may send signals, and the kubelet asks nobody who they are. */
+/** On the system bus any process may send signals, and the kubelet does not check the sender. */
 const matchOf = (sender: string | undefined): string =>
   [
     "type='signal'",
@@ -53,18 +53,19 @@ const inhibitor = [
   '--why=Pods are ended before the node shuts down',
 ];
 
-/** Says that it runs, which it does once the lock is held, and holds it until its input ends: also when this process dies. */
+/** Prints a line once it runs, which is when the lock is held, and holds the lock until its stdin closes, also when this process dies. */
 const holder = ['sh', '-c', 'echo held; exec cat'];
 
-/** Who listened for this long was well, ms. */
+/** Minimum duration of a successful connection, ms. */
 const wellMs = 10_000;
 
-/** Between two tries to listen, ms (kubelet `dbusReconnectPeriod`). */
+/** Delay before reconnecting, ms (kubelet `dbusReconnectPeriod`). */
 const retryMs = 1000;
 
 /**
- * Shutdowns as systemd-logind announces them. It is asked with systemd's own programs, since a lock is an open file that logind hands
- * over, which Node.js cannot take.
+ * LogindShutdown reports shutdowns announced by systemd-logind. It uses systemd's programs, as a lock is a file descriptor passed over
+ * D-Bus,
+ * which Node.js cannot receive.
  *
  * Follows kubelet `nodeshutdown/systemd.DBusCon`.
  */
@@ -79,7 +80,9 @@ export class LogindShutdown implements ShutdownSource {
     this.#settings = settings;
   }
 
-  /** Listens again, a second later, whenever the bus breaks off; a fault is said once while it lasts. */
+  /**
+   * Reports shutdowns to the listener. Reconnects after a second when the bus connection ends; an error is logged once while it persists.
+   */
   onShutdown(listener: (starting: boolean) => void): () => void {
     const stop = new AbortController();
     void this.#listen(listener, stop.signal);
@@ -89,25 +92,25 @@ export class LogindShutdown implements ShutdownSource {
   }
 
   /**
-   * Takes a delaying lock, and has logind allow as long a delay as is needed.
+   * Takes a delay inhibitor lock, and raises logind's maximum delay if needed.
    *
-   * @throws {AgentError} `unavailable` when there is no logind, or it allows less
+   * @throws {AgentError} `unavailable` when logind is not available, or allows less
    */
   async delay(): Promise<ReleaseShutdown> {
     await this.#allowDelay();
     const lock = await this.#lock();
-    let wanted = true;
+    let requested = true;
     const ended = lock.ended.then((why) => {
-      if (wanted) this.#deps.logger.error('the lock that delays a shutdown is lost', { err: why });
+      if (requested) this.#deps.logger.error('the lock that delays a shutdown is lost', { err: why });
     });
     return async () => {
-      wanted = false;
+      requested = false;
       lock.closeInput();
       await ended;
     };
   }
 
-  /** Resolves once logind has given the lock. */
+  /** Resolves when logind has granted the lock. */
   #lock(): Promise<RunningProgram> {
     return new Promise((resolve, reject) => {
       const lock = this.#programs.start('systemd-inhibit', [...inhibitor, ...holder], () => {
@@ -138,21 +141,21 @@ export class LogindShutdown implements ShutdownSource {
       signal.removeEventListener('abort', stop);
       if (isAborted(signal)) return;
       if (steadyNow(clock) - since > wellMs) last = '';
-      if (why !== last) logger.error('shutdowns of the machine are not seen', { err: why });
+      if (why !== last) logger.error('shutdowns of the machine cannot be observed', { err: why });
       last = why;
       await clock.sleep(retryMs, signal).catch(() => undefined);
     }
   }
 
   async #allowDelay(): Promise<void> {
-    const wanted = this.#settings.graceSeconds;
-    if ((await this.#allowedSeconds()) >= wanted) return;
-    await this.#override(wanted);
+    const requested = this.#settings.graceSeconds;
+    if ((await this.#allowedSeconds()) >= requested) return;
+    await this.#override(requested);
     const allowed = await this.#allowedSeconds();
-    if (allowed >= wanted) return;
+    if (allowed >= requested) return;
     throw new AgentError(
       'unavailable',
-      `node shutdown manager was unable to update logind InhibitDelayMaxSec to ${wanted}s (ShutdownGracePeriod), current value of InhibitDelayMaxSec (${allowed}s) is less than requested ShutdownGracePeriod`,
+      `node shutdown manager was unable to update logind InhibitDelayMaxSec to ${requested}s (ShutdownGracePeriod), current value of InhibitDelayMaxSec (${allowed}s) is less than requested ShutdownGracePeriod`,
     );
   }
 
@@ -188,12 +191,12 @@ export class LogindShutdown implements ShutdownSource {
       'ssi',
       'systemd-logind.service',
       'all',
-      '1', // SIGHUP: it reads its configuration again
+      '1', // SIGHUP: reload the configuration
     ]);
   }
 }
 
-/** `undefined`: not what we listen for. */
+/** Parses a line; `undefined` for other signals. */
 function startingOf(line: string): boolean | undefined {
   try {
     const { member, payload } = JSON.parse(line) as {

@@ -7,52 +7,54 @@ import { keyOf, uidOf } from '../kube/names.ts';
 import type { KubeObject, Pod, PodStatus } from '../kube/types.ts';
 import { groupByPriority, type ShutdownGroup, type ShutdownWindow } from './shutdown.ts';
 
-/** Lets the shutdown go on. */
+/** Releases the delay, so that the shutdown continues. */
 export type ReleaseShutdown = () => Promise<void> | void;
 
-/** Who says that the machine is about to stop: an init system, a cloud's notice, a test. */
+/** ShutdownSource announces shutdowns of the machine: an init system, a cloud's notice, a test. */
 export interface ShutdownSource {
-  /** @param listener told `true` when a shutdown begins, `false` when it was called off. @returns ends the telling */
+  /**
+   * @param listener called with `true` when a shutdown begins, `false` when it was cancelled. @returns a function that removes the listener
+   */
   onShutdown(listener: (starting: boolean) => void): () => void;
-  /** Makes the machine wait until released; absent: the source cannot. */
+  /** Delays the shutdown until released; absent: not supported. */
   delay?(): Promise<ReleaseShutdown>;
 }
 
-/** What a shutdown needs of others. */
+/** Dependencies of ShutdownManager. */
 export interface ShutdownDeps {
   readonly clock: Pick<Clock, 'now' | 'timer'>;
   readonly logger: Logger;
   readonly recorder: EventRecorder;
-  /** The node that Events are about. */
+  /** The node that Events refer to. */
   readonly nodeRef: KubeObject;
   readonly source: ShutdownSource;
-  /** Those that have or may get running containers. */
+  /** Returns the pods that have or may get running containers. */
   activePods(): readonly Pod[];
-  /** Ends a pod; resolves when none of its containers runs. */
+  /** Kills a pod; resolves when none of its containers runs. */
   killPod(pod: Pod, kill: ShutdownKill): Promise<void>;
-  /** Resolves when the pods' volumes are unmounted: a storage driver of a later group must still be there for it. */
+  /** Resolves when the pods' volumes are unmounted, while the storage drivers of a later group still run. */
   podsUnmounted?(pods: readonly Pod[], signal: AbortSignal): Promise<void>;
-  /** Told when a shutdown began and when its pods had ended, ms since the epoch; absent: nobody keeps it. */
+  /** Called when a shutdown begins and when its pods have ended, ms since the epoch; for metrics. */
   noted?(moment: 'start' | 'end', at: number): void;
-  /** Tells the API server at once that the node is not ready. */
+  /** Updates the node status at the API server at once, so that the node is not ready. */
   syncNodeStatus(): Promise<void>;
 }
 
-/** How a pod is ended. */
+/** How to kill a pod. */
 export interface ShutdownKill {
   readonly gracePeriodSeconds: number;
   readonly statusFn: (status: PodStatus) => PodStatus;
 }
 
-/** The reason and message of pods that end so. */
+/** Reason and message of pods that a shutdown ends. */
 const terminated = {
   reason: 'Terminated',
   message: 'Pod was terminated in response to imminent node shutdown.',
 } as const;
 
 /**
- * Ends the pods in good order when the machine is about to stop: group by group in ascending priority, each within its window (R251).
- * From then on the node is not ready and takes no pods, until the shutdown is called off.
+ * ShutdownManager ends the pods when the machine shuts down: group by group in ascending priority, each within its window (R251).
+ * From then on the node is not ready and admits no pods, until the shutdown is cancelled.
  *
  * Follows kubelet `nodeshutdown.managerImpl` and its `podManager`.
  */
@@ -62,23 +64,23 @@ export class ShutdownManager {
   #shuttingDown = false;
   #release: ReleaseShutdown | undefined;
 
-  /** @param windows none: nothing is watched and nothing ended */
+  /** @param windows empty: shutdowns are not watched */
   constructor(deps: ShutdownDeps, windows: readonly ShutdownWindow[]) {
     this.#deps = deps;
     this.#windows = windows;
   }
 
-  /** The machine is about to stop: no pod is admitted. */
+  /** True while the machine shuts down; no pod is admitted then. */
   get isShuttingDown(): boolean {
     return this.#shuttingDown;
   }
 
-  /** What keeps the node from being ready; absent: nothing here (R258). */
+  /** Returns why the node is not ready because of a shutdown; `undefined` without one (R258). */
   fault(): string | undefined {
     return this.#shuttingDown ? 'node is shutting down' : undefined;
   }
 
-  /** How long a whole shutdown may take, seconds. */
+  /** Maximum duration of a shutdown, seconds. */
   get totalGraceSeconds(): number {
     return this.#windows.reduce((total, { graceSeconds }) => total + graceSeconds, 0);
   }
@@ -88,7 +90,7 @@ export class ShutdownManager {
     if (this.#windows.length === 0 || signal.aborted) return;
     await this.#delayShutdown();
     const { source, logger } = this.#deps;
-    // one after the other: a shutdown that is called off is first carried through
+    // Serialized: a shutdown that is cancelled is completed first.
     let turn = Promise.resolve();
     const stop = source.onShutdown((starting) => {
       turn = turn
@@ -106,7 +108,7 @@ export class ShutdownManager {
     await this.#letGo();
   }
 
-  /** Ends all pods, then lets the machine stop. */
+  /** Ends all pods, then releases the delay. */
   async shutDown(): Promise<void> {
     const { recorder, nodeRef, clock } = this.#deps;
     recorder.event(nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
@@ -119,7 +121,7 @@ export class ShutdownManager {
     await this.#letGo();
   }
 
-  /** The machine goes on: pods are taken again. Those that were ended stay so. */
+  /** Cancels the shutdown: pods are admitted again. Those that were ended stay ended. */
   async callOff(): Promise<void> {
     const { recorder, nodeRef } = this.#deps;
     recorder.event(nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown cancellation');
@@ -129,11 +131,13 @@ export class ShutdownManager {
 
   #tellNode(): void {
     this.#deps.syncNodeStatus().catch((reason: unknown) => {
-      this.#deps.logger.warn('the node status could not be told of the shutdown', { err: messageOf(reason) });
+      this.#deps.logger.warn('the node status could not be updated for the shutdown', {
+        err: messageOf(reason),
+      });
     });
   }
 
-  /** Resolves when the group's pods have ended and are unmounted, or its window is over. */
+  /** Ends the pods of a group. Resolves when they have ended and are unmounted, or its window is over. */
   async #endGroup(group: ShutdownGroup): Promise<void> {
     const { clock, logger } = this.#deps;
     const over = new AbortController();
@@ -188,7 +192,7 @@ export class ShutdownManager {
   }
 }
 
-/** The status of a pod that a shutdown ended at `now`, ms: Succeeded stays, anything else is Failed (R251). */
+/** Returns the status of a pod that a shutdown ended at `now`, ms: Succeeded stays, any other phase becomes Failed (R251). */
 export const shutDownStatus = (status: PodStatus, pod: Pod, now: number): PodStatus =>
   terminatedByKubelet(
     { ...status, phase: status.phase === 'Succeeded' ? 'Succeeded' : 'Failed', ...terminated },

@@ -1,7 +1,7 @@
 import { systemCriticalPriority } from '../kube/priority.ts';
 import type { Pod } from '../kube/types.ts';
 
-/** How long pods from a priority on may take to end when the node shuts down. */
+/** Time that pods from a priority on have to end when the node shuts down. */
 export interface ShutdownWindow {
   readonly priority: number;
   readonly graceSeconds: number;
@@ -13,8 +13,9 @@ export interface ShutdownGroup extends ShutdownWindow {
 }
 
 /**
- * The windows that `shutdownGracePeriod` and `shutdownGracePeriodCriticalPods` (ms) stand for: ordinary pods first, critical ones in the
- * rest, each in whole seconds. None when nothing was asked for, or the critical part is negative or longer than the whole. Follows kubelet `nodeshutdown.migrateConfig`.
+ * Returns the windows for `shutdownGracePeriod` and `shutdownGracePeriodCriticalPods` (ms): ordinary pods first, critical ones in the
+ * rest, each in whole seconds. Empty when nothing is configured, or the critical part is negative or longer than the whole. Follows kubelet
+ * `nodeshutdown.migrateConfig`.
  */
 export function shutdownWindows(totalMs: number, criticalMs: number): readonly ShutdownWindow[] {
   if (totalMs === 0 || criticalMs < 0 || totalMs < criticalMs) return [];
@@ -26,9 +27,9 @@ export function shutdownWindows(totalMs: number, criticalMs: number): readonly S
 }
 
 /**
- * Which pods end in which window (R251): each in the highest one that is not above its priority, in the first one of just its priority;
- * what lies below all, in the lowest.
- * Groups come in ascending priority, the order in which they end. Follows kubelet `nodeshutdown.groupByPriority`.
+ * Groups pods by window (R251): each in the highest window that is not above its priority, the first one of several with equal priority;
+ * pods below all windows in the lowest.
+ * Groups are in ascending priority, the order in which they end. Follows kubelet `nodeshutdown.groupByPriority`.
  */
 export function groupByPriority(
   windows: readonly ShutdownWindow[],

@@ -1,22 +1,26 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 
-let known: readonly string[] | undefined;
+let cached: readonly string[] | undefined;
 let context: SecureContext | undefined;
 
 /**
- * Whom this machine trusts, PEM: its own store (`SSL_CERT_FILE`, `SSL_CERT_DIR` or `/etc/ssl/certs`) and `NODE_EXTRA_CA_CERTS`, as Go's programs do. Node.js by itself looks at
- * the authorities alone that it brings along, which here only serve where the machine has none. Read once, in some 60 ms.
+ * Returns the certificate authorities that this machine trusts, PEM: its own store (`SSL_CERT_FILE`, `SSL_CERT_DIR` or `/etc/ssl/certs`)
+ * and `NODE_EXTRA_CA_CERTS`, as Go programs do. Node.js by default uses
+ * only its bundled authorities, which serve here as the fallback for machines without a store. Read once, in about 60 ms.
  */
 export function machineAuthorities(): string[] {
-  if (!known) {
+  if (!cached) {
     const own = getCACertificates('system');
-    known = [
+    cached = [
       ...new Set([...(own.length > 0 ? own : getCACertificates('bundled')), ...getCACertificates('extra')]),
     ];
   }
-  return [...known];
+  return [...cached];
 }
 
-/** What trusts {@link machineAuthorities}, for those who show no certificate: made once, since that takes as long as a connection. */
+/**
+ * Returns a shared context that trusts {@link machineAuthorities}, for clients without a certificate; creating one takes as long as a
+ * connection.
+ */
 export const machineTrust = (): SecureContext =>
   (context ??= createSecureContext({ ca: machineAuthorities() }));

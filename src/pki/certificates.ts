@@ -26,13 +26,13 @@ import {
   utf8,
 } from './der.ts';
 
-/** A key and its certificate, PEM. */
+/** A private key and its certificate, PEM. */
 export interface KeyPair {
   readonly key: string;
   readonly cert: string;
 }
 
-/** Whom a certificate names. */
+/** Subject of a certificate: common name and organizations. */
 export interface CertificateSubject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -46,7 +46,7 @@ interface CertificateRequest {
   readonly notBefore: number;
   readonly notAfter: number;
   readonly usages?: readonly ExtendedUsage[];
-  /** Host names and addresses. */
+  /** DNS names and IP addresses for the subject alternative name. */
   readonly hosts?: readonly string[];
   readonly ca?: boolean;
 }
@@ -69,7 +69,7 @@ export const pem = (label: string, body: Uint8Array): string =>
       .match(/.{1,64}/g) ?? []
   ).join('\n')}\n-----END ${label}-----\n`;
 
-/** The bytes of the first block with one of the labels. */
+/** Returns the bytes of the first PEM block with one of the labels. */
 export function unpem(text: string, ...labels: readonly string[]): Buffer | undefined {
   const match = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END \1-----/.exec(text);
   if (!match || !labels.includes(match[1] ?? '')) return undefined;
@@ -100,7 +100,7 @@ const alternativeNamesOf = (hosts: readonly string[]): Buffer =>
     ),
   );
 
-/** SHA-1 of the key's bits: how certificates refer to a key. */
+/** Returns the SHA-1 of the public key's bits, by which certificates refer to a key. */
 function keyId(key: KeyObject): Buffer {
   const [, body] = elements(
     elements(key.export({ type: 'spki', format: 'der' }))[0]?.body ?? Buffer.alloc(0),
@@ -125,7 +125,7 @@ function extensionsOf(request: CertificateRequest, issuerKey: KeyObject): Buffer
   return tagged(3, sequence(...list));
 }
 
-/** A certificate authority with an EC key: signs certificates for servers and clients. */
+/** Authority is a certificate authority with an EC key that signs certificates for servers and clients. */
 export class Authority {
   readonly cert: string;
   readonly key: string;
@@ -154,7 +154,7 @@ export class Authority {
     return new Authority({ cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() });
   }
 
-  /** A new key with a certificate for it. */
+  /** Creates a key and a certificate for it. */
   issue(request: Omit<CertificateRequest, 'publicKey'>): KeyPair {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
     return {
@@ -163,7 +163,7 @@ export class Authority {
     };
   }
 
-  /** A certificate for somebody else's key, PEM. */
+  /** Signs a certificate for the public key of a request, PEM. */
   sign(request: CertificateRequest): string {
     return write(request, { name: this.#issuer, key: this.#key, publicKey: this.#publicKey });
   }
@@ -191,7 +191,7 @@ function write(
   return pem('CERTIFICATE', sequence(body, ecdsaSha256, bits(sign('sha256', body, issuer.key))));
 }
 
-/** What a certificate signing request (PKCS#10) asks for. */
+/** The content of a certificate signing request (PKCS#10). */
 export interface SigningRequest {
   readonly subject: CertificateSubject;
   readonly publicKey: KeyObject;
@@ -223,7 +223,7 @@ const nothing = Buffer.alloc(0);
 const bodyOf = (element: Element | undefined): Buffer => element?.body ?? nothing;
 const firstIn = (body: Buffer): Buffer => bodyOf(elements(body)[0]);
 
-/** What the values of the attributes or extensions of one type hold. */
+/** Returns the values of the attributes or extensions of one type. */
 const valuesOf = (list: readonly Element[], type: string): Buffer[] =>
   list.flatMap(({ body }) => {
     const parts = elements(body);
@@ -252,7 +252,7 @@ const signatureHash: Readonly<Record<string, string | null>> = tableOf({
   '1.3.101.112': null,
 });
 
-/** Reads a PKCS#10 request and checks its signature. @throws {Error} when it is none or the signature is not its key's */
+/** Parses a PKCS#10 request and verifies its signature. @throws {Error} when it is not a request or the signature does not match its key */
 export function readSigningRequest(text: string): SigningRequest {
   const bytes = unpem(text, 'CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST');
   if (!bytes) throw new Error('PEM block type must be CERTIFICATE REQUEST');
@@ -266,7 +266,7 @@ export function readSigningRequest(text: string): SigningRequest {
   return { subject: subjectOf(name), publicKey, ...alternativeNames(attributes) };
 }
 
-/** A PKCS#10 request for a certificate, PEM; `key` is the PEM of the private key that it is for. */
+/** Creates a PKCS#10 request, PEM; `key` is the private key in PEM. */
 export function writeSigningRequest(
   key: string,
   subject: CertificateSubject,
@@ -288,7 +288,7 @@ export function writeSigningRequest(
   return pem('CERTIFICATE REQUEST', sequence(info, ecdsaSha256, bits(sign('sha256', info, privateKey))));
 }
 
-/** A new EC key, PEM. */
+/** Creates an EC key, PEM. */
 export function createKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -1,4 +1,4 @@
-/** Just enough ASN.1 (DER) to write and read certificates and signing requests. */
+/** The part of ASN.1 DER that certificates and signing requests need. */
 
 export function der(tag: number, ...parts: readonly (Uint8Array | readonly Uint8Array[])[]): Buffer {
   const body = Buffer.concat(parts.flatMap((part) => (part instanceof Uint8Array ? [part] : [...part])));
@@ -20,7 +20,7 @@ export const octets = (body: Uint8Array): Buffer => der(0x04, body);
 export const bits = (body: Uint8Array, unused = 0): Buffer => der(0x03, Buffer.from([unused]), body);
 export const utf8 = (text: string): Buffer => der(0x0c, Buffer.from(text));
 export const truth = (): Buffer => der(0x01, Buffer.from([0xff]));
-/** Context tag: `[n]`, constructed or not. */
+/** Encodes a context tag `[n]`, constructed or primitive. */
 export const tagged = (n: number, body: Uint8Array, constructed = true): Buffer =>
   der((constructed ? 0xa0 : 0x80) | n, body);
 
@@ -35,21 +35,21 @@ export function oid(text: string): Buffer {
   return der(0x06, Buffer.from(bytes));
 }
 
-/** A time as certificates write it: UTCTime before 2050, GeneralizedTime after. */
+/** Encodes a time of a certificate: UTCTime before 2050, GeneralizedTime after. */
 export function certificateTime(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, '');
   return ms < Date.UTC(2050, 0) ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits));
 }
 
-/** One element as it was read. */
+/** A parsed DER element. */
 export interface Element {
   readonly tag: number;
   readonly body: Buffer;
-  /** Tag, length and body. */
+  /** The encoded element: tag, length and body. */
   readonly whole: Buffer;
 }
 
-/** The elements that stand in a row. @throws {Error} for what is no DER */
+/** Parses consecutive elements. @throws {Error} when the bytes are not DER */
 export function elements(bytes: Buffer): Element[] {
   const out: Element[] = [];
   let at = 0;
@@ -70,7 +70,7 @@ export function elements(bytes: Buffer): Element[] {
   return out;
 }
 
-/** The text of an object identifier's body. */
+/** Returns the dotted form of an object identifier's body. */
 export function oidText(body: Buffer): string {
   const parts: number[] = [];
   let value = 0;

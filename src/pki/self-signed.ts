@@ -1,6 +1,6 @@
 import { type KeyPair, Authority, hour, year } from './certificates.ts';
 
-/** A serving certificate from an authority that nobody else knows, good for a year. */
+/** Creates a serving certificate, valid for a year, from a new authority that nothing trusts. */
 export function selfSigned(nodeName: string, now: number): KeyPair {
   const authority = Authority.create(`${nodeName}-ca@${Math.floor(now / 1000)}`, now);
   const { cert, key } = authority.issue({

@@ -3,27 +3,27 @@ import { canonicalIp, ipFamily } from '../../kube/ip.ts';
 import type { Node } from '../../kube/types.ts';
 import { type SetterResult, withStatus } from './setter.ts';
 
-/** Annotation: the node IP that a cloud controller must report. */
+/** Annotation with the node IP that a cloud controller must report. */
 const providedNodeIpAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 
-/** How a node finds its addresses. */
+/** Settings of a node's addresses. */
 export interface AddressSettings {
-  /** None, one, or one of each family; `0.0.0.0` and `::` only say which family is preferred. */
+  /** No address, one, or one of each family; `0.0.0.0` and `::` only select the preferred family. */
   readonly nodeIps: readonly string[];
   readonly hostname: string;
-  /** A cloud controller sets the addresses; those it has set are left alone. */
+  /** True: a cloud controller sets the addresses; existing ones are left unchanged. */
   readonly externalCloudProvider: boolean;
-  /** @returns why the address cannot be the node's */
+  /** Returns why an address cannot be the node's; `undefined` when it can. */
   readonly validate: (ip: string) => string | undefined;
-  /** Addresses of the node's name by DNS. */
+  /** Resolves the node's name by DNS. */
   readonly lookup: (name: string) => readonly string[] | Promise<readonly string[]>;
-  /** The address of the default route's interface, in the family of `prefer`. @throws when there is none */
+  /** Returns the address of the default route's interface, in the family of `prefer`. @throws when there is none */
   readonly resolve: (prefer: string | undefined) => string | Promise<string>;
 }
 
 const isUnspecified = (ip: string): boolean => ip === '0.0.0.0' || ip === '::';
 
-/** The node's internal addresses, each in its shortest text, and its host name (kubelet `nodestatus.NodeAddress`). */
+/** Sets the node's internal addresses, in canonical form, and its host name (kubelet `nodestatus.NodeAddress`). */
 export async function nodeAddress(node: Node, given: AddressSettings): Promise<SetterResult> {
   const settings = { ...given, nodeIps: given.nodeIps.map(canonicalIp) };
   const { nodeIps, externalCloudProvider, hostname } = settings;

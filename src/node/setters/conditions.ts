@@ -3,20 +3,20 @@ import type { Node, NodeCondition } from '../../kube/types.ts';
 import { rfc3339 } from '../../kube/time.ts';
 import { conditionEvent, type SetterResult, withStatus } from './setter.ts';
 
-/** What keeps a node from being ready; each absent one is well. */
+/** Reasons for a node not to be ready; absent: none. */
 export interface ReadyFaults {
   readonly runtime?: string | readonly string[];
   readonly network?: string;
   readonly storage?: string;
   readonly shutdown?: string;
-  /** Said, but no reason not to be ready. */
+  /** Appended to the message, but not a reason. */
   readonly warning?: string;
 }
 
 /**
- * Ready is True unless something is wrong or a capacity is unknown; then False with all of it in the message (R258).
+ * Sets Ready to True, or to False with all reasons in the message when there are any or a capacity is unknown (R258).
  *
- * @param localStorage whether the node counts ephemeral storage
+ * @param localStorage true when the ephemeral storage capacity is required
  */
 export function readyCondition(
   node: Node,
@@ -88,7 +88,7 @@ const pressures: Readonly<Record<'memory' | 'disk' | 'pid', Pressure>> = {
   },
 };
 
-/** One kind of pressure (R259): reason and message change with the status only, the heartbeat always. */
+/** Sets a pressure condition (R259): reason and message change only with the status, the heartbeat always. */
 export function pressureCondition(
   node: Node,
   now: number,
@@ -116,7 +116,7 @@ export function pressureCondition(
   };
 }
 
-/** The node with `condition` in the place `index`, or at the end; the transition time is kept while the status is the same. */
+/** Returns the node with `condition` at `index`, or at the end; the transition time is kept while the status is unchanged. */
 function put(
   node: Node,
   { type, status, ...rest }: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>,

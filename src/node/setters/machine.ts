@@ -14,12 +14,12 @@ import { type SetterResult, withStatus } from './setter.ts';
 
 type ResourceList = Readonly<Record<string, string>>;
 
-/** What the machine is made of. */
+/** Properties of the machine. */
 export interface MachineInfo {
   readonly numCores: number;
-  /** Bytes. */
+  /** Memory in bytes. */
   readonly memoryCapacity: number;
-  /** Bytes; 0: none. */
+  /** Swap in bytes; 0: none. */
   readonly swapCapacity?: number;
   readonly machineId: string;
   readonly systemUuid: string;
@@ -27,18 +27,18 @@ export interface MachineInfo {
   readonly hugePages?: readonly { readonly pageSizeKib: number; readonly count: number }[];
 }
 
-/** What goes into capacity and allocatable. */
+/** Inputs of capacity and allocatable. */
 export interface MachineSettings {
-  /** Absent: it could not be found out. */
+  /** Absent: unknown. */
   readonly machine: MachineInfo | undefined;
   readonly maxPods: number;
-  /** 0: only `maxPods` limits. */
+  /** Maximum pods per core; 0: only `maxPods` applies. */
   readonly podsPerCore: number;
-  /** Bytes of the file system, by name `ephemeral-storage`; others are ignored. */
+  /** Size of the file system in bytes, as `ephemeral-storage`; other members are ignored. */
   readonly storage: ResourceList;
-  /** Kept from pods (R245). */
+  /** Amounts reserved from pods (R245). */
   readonly reservation: ResourceList;
-  /** Amounts that replace what was measured, for nodes that are no machine. */
+  /** Amounts that replace measured ones, for nodes that are not machines. */
   readonly configured?: ResourceList;
   readonly devices?: {
     readonly capacity: ResourceList;
@@ -47,7 +47,7 @@ export interface MachineSettings {
   };
 }
 
-/** Capacity, allocatable and the machine's identity (kubelet `nodestatus.MachineInfo`). */
+/** Sets capacity, allocatable and the machine's identity (kubelet `nodestatus.MachineInfo`). */
 export function machineInfo(node: Node, settings: MachineSettings): SetterResult {
   const { machine } = settings;
   const before = node.status?.nodeInfo;
@@ -77,8 +77,8 @@ const noInfo: NodeInfo = {
   architecture: '',
 };
 
-const isAnother = (known: string | undefined, now: string): boolean =>
-  known !== undefined && known !== '' && known !== now;
+const isAnother = (before: string | undefined, now: string): boolean =>
+  before !== undefined && before !== '' && before !== now;
 
 function identityOf(machine: MachineInfo | undefined, before: NodeInfo | undefined): Partial<NodeInfo> {
   if (!machine) return before ?? {};
@@ -109,10 +109,10 @@ function capacityOf(node: Node, settings: MachineSettings): ResourceList {
   };
 }
 
-/** As the API writes it: 1000 pods are `1k`. */
+/** Formats a number of pods like the API: 1000 pods are `1k`. */
 const podsText = (pods: number): string => formatQuantity(quantityOf(pods));
 
-/** As the API server gives the amounts back, so that nothing differs from what the Node has. */
+/** Returns the amounts in canonical form, as the API server returns them, to avoid differences to the Node. */
 const canonical = (list: ResourceList): ResourceList =>
   Object.fromEntries(
     Object.entries(list).map(([name, amount]) => [name, formatQuantity(parseQuantity(amount))]),

@@ -1,37 +1,37 @@
 import type { Node, NodeStatus } from '../../kube/types.ts';
 
-/** Something that the node's watchers should hear of. */
+/** An event about the node. */
 export interface NodeEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** What one setter made of a node. */
+/** Result of a setter. */
 export interface SetterResult {
   readonly node: Node;
   readonly events?: readonly NodeEvent[];
-  /** What could not be found out; the rest of the status is still good. */
+  /** What could not be determined; the rest of the status is valid. */
   readonly error?: string;
 }
 
-/** One part of the node's status as a step of a fold (kubelet `nodestatus.Setter`). @param now ms since the epoch */
+/** Setter updates one part of the node's status (kubelet `nodestatus.Setter`). @param now ms since the epoch */
 export type NodeStatusSetter = (node: Node, now: number) => SetterResult | Promise<SetterResult>;
 
-/** The node with `part` of its status changed. */
+/** Returns the node with a part of its status changed. */
 export const withStatus = (node: Node, part: Partial<NodeStatus>): Node => ({
   ...node,
   status: { ...node.status, ...part },
 });
 
-/** Kubelet's event about a condition of the node. */
+/** Returns the kubelet's event about a condition of the node. */
 export const conditionEvent = (node: Node, reason: string): NodeEvent => ({
   type: 'Normal',
   reason,
   message: `Node ${node.metadata?.name ?? ''} status is now: ${reason}`,
 });
 
-/** Runs setters one after the other over a node; errors are collected, none stops the fold. */
+/** Runs setters in order; errors are collected and do not stop later setters. */
 export async function foldSetters(
   setters: readonly NodeStatusSetter[],
   node: Node,

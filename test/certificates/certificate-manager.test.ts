@@ -196,7 +196,7 @@ test('a request that nobody decides is the same one after 15 minutes and after a
   desk.way = 'wait';
   await begin();
   await clock.advance(15 * 60_000 + 3000);
-  expect(errors).toEqual(['nobody has decided within 15 min']);
+  expect(errors).toEqual(['the request was not decided within 15 min']);
   stop.abort();
   await running;
   stop = new AbortController();
@@ -275,7 +275,7 @@ test('an approved request of long ago, whose certificate has expired, is not use
 test('a stored file that is broken, or a link to nothing, is no reason not to start', async () => {
   await writeFile(store.currentPath, 'rubbish');
   await begin();
-  expect(errors[0]).toContain('kubelet-server-current.pem cannot be used: no certificate in it');
+  expect(errors[0]).toContain('kubelet-server-current.pem cannot be used: there is no certificate');
   expect(errors[1]).toContain('is not a link: it was put there by hand');
   await rm(store.currentPath);
   await symlink('gone.pem', store.currentPath);

@@ -44,7 +44,7 @@ test('the start is told to whoever listens', async () => {
   expect(alone.told).toEqual([]);
   const deaf = serviceOf(socket, 1);
   await deaf.service.started();
-  expect(deaf.errors).toEqual(['systemd could not be told {"err":"no room"}']);
+  expect(deaf.errors).toEqual(['systemd could not be notified {"err":"no room"}']);
 });
 
 test('signs of life come twice in the time of the watchdog, and none while something is wrong', async () => {
@@ -63,7 +63,7 @@ test('signs of life come twice in the time of the watchdog, and none while somet
   await clock.advance(10_000);
   const sign = (at: number): string => `${at} systemd-notify WATCHDOG=1`;
   expect(told).toEqual([sign(0), sign(10_000), sign(30_000)]);
-  expect(errors).toEqual(['systemd is given no sign of life: the agent is not well {"err":"stuck"}']);
+  expect(errors).toEqual(['no keep-alive is sent to systemd: the agent is unhealthy {"err":"stuck"}']);
   end.abort();
   await watching;
   expect(clock.pending).toBe(0);
@@ -74,7 +74,7 @@ test('a sign that could not be given is given again a second later, once', async
   void service.watch(() => undefined, stop.signal);
   await clock.advance(12_000);
   expect(told.map((line) => line.split(' ')[0])).toEqual(['0', '1000', '11000', '12000']);
-  expect(errors).toEqual(['systemd could not be told {"err":"no room"}']);
+  expect(errors).toEqual(['systemd could not be notified {"err":"no room"}']);
 });
 
 test('a watchdog for somebody else, or none, wants no signs', async () => {
@@ -86,7 +86,7 @@ test('a watchdog for somebody else, or none, wants no signs', async () => {
   const { service, errors } = serviceOf({ WATCHDOG_USEC: '20000000' });
   void service.watch(() => undefined, stop.signal);
   await vi.waitFor(() => {
-    expect(errors).toEqual(['systemd could not be told {"err":"NOTIFY_SOCKET is not set"}']);
+    expect(errors).toEqual(['systemd could not be notified {"err":"NOTIFY_SOCKET is not set"}']);
   });
 });
 

@@ -109,7 +109,7 @@ test('a bus that breaks off is listened to again after a second, and its fault i
     await clock.advance(1);
     expect(machine.started).toHaveLength(round + 1);
   }
-  expect(faults).toEqual(['shutdowns of the machine are not seen: Failed to connect']);
+  expect(faults).toEqual(['shutdowns of the machine cannot be observed: Failed to connect']);
   await clock.advance(60_000);
   machine.started[3]?.end('Failed to connect');
   await settle();

@@ -56,8 +56,8 @@ export class PodLedger {
 
   set(pod: Pod): void {
     const uid = uidOf(pod);
-    const entry = this.#entries.get(uid);
-    if (entry && entry.spec === pod.spec) return;
+    const previous = this.#entries.get(uid);
+    if (previous && previous.spec === pod.spec) return;
     this.delete(uid);
     const requests = readable(pod);
     // Consecutive pods often have equal requests, so they share one map.

@@ -61,11 +61,11 @@ export interface PendingRequest {
  */
 export async function requestCertificate(
   client: SigningClient,
-  request: WantedCertificate,
+  certificate: WantedCertificate,
   signal: AbortSignal,
 ): Promise<PendingRequest> {
-  const { template, signerName, key } = request;
-  const name = nameOf(request);
+  const { template, signerName, key } = certificate;
+  const name = nameOf(certificate);
   const usage = signerName === 'kubernetes.io/kubelet-serving' ? 'server auth' : 'client auth';
   const request = writeSigningRequest(key, template.subject, template.hosts);
   const object: SigningRequest = {

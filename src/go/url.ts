@@ -167,16 +167,16 @@ const userText = ({ name, password }: UserInfo): string =>
 function resolvedPath(base: string, ref: string): string {
   const full = ref === '' ? base : ref.startsWith('/') ? ref : base.slice(0, base.lastIndexOf('/') + 1) + ref;
   if (full === '') return '';
-  const segments: string[] = [];
+  const resolved: string[] = [];
   const segments = full.split('/');
   const [last = ''] = segments.slice(-1);
   for (const [at, segment] of segments.entries()) {
     if (at === 0 && segment === '') continue;
-    if (segment === '..') segments.pop();
-    else if (segment !== '.') segments.push(segment);
+    if (segment === '..') resolved.pop();
+    else if (segment !== '.') resolved.push(segment);
   }
-  if (last === '.' || last === '..') segments.push('');
-  return `/${segments.join('/')}`;
+  if (last === '.' || last === '..') resolved.push('');
+  return `/${resolved.join('/')}`;
 }
 
 /**

@@ -32,9 +32,11 @@ export function podDiskUsage(
     if (parts.has('root')) counted.push(used(container.rootfs));
     if (parts.has('logs')) counted.push(used(container.logs));
   }
-  if (parts.has('localVolumes'))
-    for (const volume of (pod.spec?.volumes ?? []).filter(isLocalVolume))
-      counted.push(used(stats.volume?.find(({ name }) => name === volume.name)));
+  if (parts.has('localVolumes')) {
+    const firstByName = new Map((stats.volume ?? []).toReversed().map((volume) => [volume.name, volume]));
+    for (const { name } of (pod.spec?.volumes ?? []).filter(isLocalVolume))
+      counted.push(used(firstByName.get(name)));
+  }
   return counted.reduce(addQuantities, zeroQuantity);
 }
 

@@ -173,7 +173,7 @@ test('a node without addresses asks for nothing until it has some', async () => 
 test.for([
   ['deny', 'is denied, reason: TestDenied, message: the test says so'],
   ['fail', 'failed, reason: TestFailed, message: the test says so'],
-] as const)('a request that comes to a %s is told and made anew with another key', async ([way, told]) => {
+] as const)('a request that ends with %s is logged and repeated with another key', async ([way, told]) => {
   desk.way = way;
   const manager = await begin({}, 0);
   expect(errors).toEqual([expect.stringContaining(told)]);
@@ -192,7 +192,7 @@ test.for([
   expect(new Set(desk.requests.map(({ metadata }) => metadata?.name)).size).toBe(8);
 });
 
-test('a request that nobody decides is the same one after 15 minutes and after a restart', async () => {
+test('an undecided request is reused after 15 minutes and after a restart', async () => {
   desk.way = 'wait';
   await begin();
   await clock.advance(15 * 60_000 + 3000);
@@ -207,7 +207,7 @@ test('a request that nobody decides is the same one after 15 minutes and after a
   expect(taken).toHaveLength(1);
 });
 
-test('a request that somebody deletes is made again', async () => {
+test('a deleted request is created again', async () => {
   desk.way = 'wait';
   await begin();
   desk.remove();

@@ -157,7 +157,7 @@ test('with a certificate of its own, too, the authorities that its kubeconfig na
   expect(await connection.credentials?.current()).toBe(await connection.credentials?.current());
 });
 
-test('while nobody has decided, calls fail and say why; the request outlives a restart', async () => {
+test('while the request is undecided, calls fail with the reason; the request survives a restart', async () => {
   await serve({ controllers: false });
   const bootstrapKubeconfig = await bootstrapFile();
   const credentials = await begin({ bootstrapKubeconfig });

@@ -96,7 +96,7 @@ class FakeNode {
   }
 }
 
-test('a node with enough of everything evicts nobody and reports nothing', async () => {
+test('a node with enough resources evicts no pod and reports no pressure', async () => {
   const node = new FakeNode();
   const manager = node.manager();
   expect(await manager.synchronize()).toEqual([]);
@@ -139,7 +139,7 @@ test('a hard memory threshold ends the fattest pod within a second, and says why
   expect(manager.pressure('disk')).toBe(false);
 });
 
-test('nobody is evicted twice for one measurement', async () => {
+test('no two pods are evicted because of one measurement', async () => {
   const node = new FakeNode();
   node.memory = 0.5;
   const manager = node.manager();
@@ -241,7 +241,7 @@ test('a pressure is reported for the transition period after it was last seen', 
   expect(manager.conditions()).toEqual([]);
 });
 
-test('critical pods are passed over, and stay when there is nobody else', async () => {
+test('critical pods are skipped, and stay when there are no others', async () => {
   const node = new FakeNode();
   node.memory = 0.5;
   const critical = podOf('critical', { priority: 2_000_000_000 });
@@ -271,7 +271,7 @@ test('every pod above its own limits goes in one pass, and no other', async () =
   });
 });
 
-test('each pod that goes is told with what it goes for', async () => {
+test('each evicted pod is reported with its signal', async () => {
   const node = new FakeNode();
   node.memory = 0.5;
   const signals: string[] = [];
@@ -307,7 +307,7 @@ test('a pod that does not end in time counts as evicted', async () => {
   expect((await node.manager({}, { pods }).synchronize()).length).toBe(1);
 });
 
-test('without statistics nobody is evicted, and the pressures stay as they were', async () => {
+test('without statistics no pod is evicted, and the pressures are unchanged', async () => {
   const node = new FakeNode();
   node.memory = 0.5;
   let broken = false;

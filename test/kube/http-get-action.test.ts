@@ -25,7 +25,7 @@ test.for([
   expect(String(requestOf(path).url)).toBe(url);
 });
 
-test('name and password of a path go along, and the password is told to nobody', async () => {
+test('user information in a path is sent, and the password is never shown', async () => {
   let headers: IncomingHttpHeaders = {};
   const server = createServer((request, response) => {
     headers = request.headers;

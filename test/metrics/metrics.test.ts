@@ -129,7 +129,7 @@ test.for(pages)('%s is OpenMetrics to a strict reader', ([, page]) => {
   readStrictly(openMetricsText(page));
 });
 
-test('what is used is told with the moment of the measurement, a start time without', () => {
+test('usage has the time of the measurement, a start time has none', () => {
   const lines = metricsText(resourceMetrics(fullUsage))
     .split('\n')
     .filter((line) => /^(node|pod|container)_/.test(line));
@@ -147,7 +147,7 @@ test('what is used is told with the moment of the measurement, a start time with
   for (const line of undated) expect(line).toMatch(/^container_start_time_seconds\{/);
 });
 
-test('swap is told of where it is known', () => {
+test('swap is reported where it is known', () => {
   const [pod] = fullUsage.pods;
   const containers = (pod?.containers ?? []).map((one) => ({ ...one, swapBytes: 3, swapAvailableBytes: 9 }));
   const text = metricsText(resourceMetrics({ ...fullUsage, pods: pod ? [{ ...pod, containers }] : [] }));

@@ -42,7 +42,7 @@ test.skipIf(why !== undefined)(
   },
 );
 
-test('a machine without memory is told of on its Node, a pod without is not', async () => {
+test('an OOM kill of the machine is an event of the Node, one of a pod is not', async () => {
   const clock = new FakeClock();
   const told: unknown[] = [];
   const waiting = [

@@ -350,7 +350,7 @@ test('sizes of huge pages that a node no longer has are taken out of its status'
   }
 });
 
-test('a node that was taken out of scheduling before the start is told of once, after its conditions', async () => {
+test('a node that was cordoned before the start has one event, after its conditions', async () => {
   server.node = {
     metadata: { name: 'n', uid: 'old' },
     spec: { unschedulable: true },
@@ -386,7 +386,7 @@ test('registration outlives a server that is away', async () => {
   expect(server.lease).toBeDefined();
 });
 
-test('five tries a round, the heartbeat failure is told from the second on, and the handler hears of the end', async () => {
+test('a round has five attempts, reports heartbeat failures from the second on, and calls the handler at the end', async () => {
   let failures = 0;
   let told = 0;
   const made = controller({
@@ -422,7 +422,7 @@ test('a deleted node is registered again only when that is wanted', async () => 
   }
 });
 
-test('a lease that somebody else renews tells of a second agent', async () => {
+test('a lease renewed by another holder indicates a second agent', async () => {
   let told = 0;
   controller({
     onDuplicate: () => {

@@ -23,7 +23,7 @@ const kinds: Readonly<Record<string, { ping: () => unknown; fault: string | unde
   },
 };
 
-test.for(Object.keys(kinds))('a ping that %s is told, and the next one that works is too', async (kind) => {
+test.for(Object.keys(kinds))('a ping that %s is reported, and so is the next one that succeeds', async (kind) => {
   const { ping, fault } = kinds[kind] ?? { ping: () => undefined, fault: '' };
   const clock = new FakeClock();
   const faults: unknown[] = [];

@@ -35,7 +35,7 @@ function serviceOf(env: ServiceEnvironment, failures = 0) {
 
 const stop = new AbortController();
 
-test('the start is told to whoever listens', async () => {
+test('the start is reported to systemd', async () => {
   const { service, told } = serviceOf(socket);
   await service.started();
   expect(told).toEqual(['0 systemd-notify --ready']);
@@ -77,7 +77,7 @@ test('a sign that could not be given is given again a second later, once', async
   expect(errors).toEqual(['systemd could not be notified {"err":"no room"}']);
 });
 
-test('a watchdog for somebody else, or none, wants no signs', async () => {
+test('no keep-alive is sent without a watchdog, or for one of another process', async () => {
   for (const env of [socket, { ...socket, WATCHDOG_USEC: '20000000', WATCHDOG_PID: '1' }]) {
     const { service, clock, told } = serviceOf(env);
     await service.watch(() => undefined, stop.signal);

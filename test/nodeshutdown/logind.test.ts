@@ -81,7 +81,7 @@ const source = (graceSeconds: number): LogindShutdown => {
 const told = (starting: unknown, member = 'PrepareForShutdown'): string =>
   JSON.stringify({ type: 'signal', sender: ':1.0', member, payload: { type: 'b', data: [starting] } });
 
-test('a shutdown and its end are told as logind announces them, and nothing else is', () => {
+test('the begin and the cancellation of a shutdown are reported as logind announces them', () => {
   const heard: boolean[] = [];
   const stop = source(5).onShutdown((starting) => heard.push(starting));
   const [monitor] = machine.started;
@@ -94,7 +94,7 @@ test('a shutdown and its end are told as logind announces them, and nothing else
   expect(heard).toHaveLength(2);
 });
 
-test('where only logind is believed, nobody else is listened to', () => {
+test('signals of other senders are ignored when only logind is trusted', () => {
   const deps = { clock, logger: silentLogger, programs: machine };
   new LogindShutdown(deps, { graceSeconds: 5, byLogindOnly: true }).onShutdown(() => undefined);
   expect(machine.started[0]?.command).toContain("sender='org.freedesktop.login1'");
@@ -151,7 +151,7 @@ test('a lock that is refused is an error', async () => {
   });
 });
 
-test('logind is told to allow a longer delay where it does not', async () => {
+test('logind’s maximum delay is raised when it is too short', async () => {
   machine.afterReload = 45;
   await source(45).delay();
   expect(readFileSync(overrideFile, 'utf8')).toBe('# Written by podtender\n[Login]\nInhibitDelayMaxSec=45\n');

@@ -183,7 +183,7 @@ describe('a container with a terminal', () => {
     expect(bench.log()).toContain('bye');
   });
 
-  test('waits for input that nobody gives', async () => {
+  test('waits for input that never comes', async () => {
     const id = await bench.run(['sh', '-c', 'echo up; read -r word; echo over'], { tty: true });
     await bench.says(id, 'up');
     expect((await bench.status(id)).state).toBe(1);

@@ -155,10 +155,9 @@ export class PodSync {
 
   async #removeInitContainers(keep: number, states?: readonly string[]): Promise<void> {
     const { pod, observed } = this.#request;
+    const byName = Map.groupBy(observed.containerStatuses, ({ name }) => name);
     for (const { name } of pod.spec?.initContainers ?? []) {
-      const instances = observed.containerStatuses.filter(
-        (status) => status.name === name && (states?.includes(status.state) ?? true),
-      );
+      const instances = (byName.get(name) ?? []).filter(({ state }) => states?.includes(state) ?? true);
       for (const { id } of instances.slice(keep))
         await this.#deps.remover.remove(runtimeId(id), this.#signal).catch((err: unknown) => {
           this.#deps.logger.error('init container could not be removed', {
@@ -320,15 +319,11 @@ export class PodSync {
   #countInitEnds({ pod, observed }: SyncContext): void {
     const { counts } = this.#deps;
     if (!counts) return;
+    const byName = Map.groupBy(observed.containerStatuses, ({ name }) => name);
     for (const container of pod.spec?.initContainers ?? [])
-      for (const { name, state, finishedAt } of observed.containerStatuses)
-        if (
-          name === container.name &&
-          state === 'exited' &&
-          finishedAt &&
-          !isRestartableInitContainer(container)
-        )
-          counts.initEnded(pod, finishedAt);
+      if (!isRestartableInitContainer(container))
+        for (const { state, finishedAt } of byName.get(container.name) ?? [])
+          if (state === 'exited' && finishedAt) counts.initEnded(pod, finishedAt);
   }
 
   async #start(context: SyncContext, spec: Wanted, type: ContainerType): Promise<boolean> {

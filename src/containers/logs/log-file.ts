@@ -13,7 +13,8 @@ export class LogFile {
   readonly path: string;
   #file: FileHandle;
   #position: number;
-  #rest: Buffer = Buffer.alloc(0);
+  /** Blocks of the incomplete line; joined once, when the line ends. */
+  #rest: Buffer[] = [];
   #block: Buffer = Buffer.alloc(0);
 
   private constructor(path: string, file: FileHandle, position: number) {
@@ -42,12 +43,12 @@ export class LogFile {
     for (;;) {
       const end = this.#block.indexOf(newline);
       if (end >= 0) {
-        const line = Buffer.concat([this.#rest, this.#block.subarray(0, end + 1)]);
-        this.#rest = Buffer.alloc(0);
+        const line = Buffer.concat([...this.#rest, this.#block.subarray(0, end + 1)]);
+        this.#rest = [];
         this.#block = this.#block.subarray(end + 1);
         return line;
       }
-      this.#rest = Buffer.concat([this.#rest, this.#block]);
+      if (this.#block.length > 0) this.#rest.push(this.#block);
       const { bytesRead, buffer } = await this.#file.read(
         Buffer.alloc(blockBytes),
         0,
@@ -62,8 +63,8 @@ export class LogFile {
 
   /** Removes and returns the text after the last newline; empty when there is none. */
   takeRest(): Buffer {
-    const rest = this.#rest;
-    this.#rest = Buffer.alloc(0);
+    const rest = Buffer.concat(this.#rest);
+    this.#rest = [];
     return rest;
   }
 
@@ -80,7 +81,8 @@ export class LogFile {
     await this.#file.close();
     this.#file = next;
     this.#position = 0;
-    this.#rest = this.#block = Buffer.alloc(0);
+    this.#rest = [];
+    this.#block = Buffer.alloc(0);
   }
 
   close(): Promise<void> {

@@ -3,7 +3,7 @@ import { type CgroupName, podCgroup, qosCgroup } from '../../kube/cgroup.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { CgroupFamily, CgroupLabels, CgroupReading, CgroupSeries } from './cgroup-metrics.ts';
 import type { NodeUsage, ServedContainerUsage, ServedPodUsage, Usage } from './usage.ts';
-import { bareId, isOfContainer } from './cgroup-stats.ts';
+import { bareId, containerOfCgroup } from './cgroup-stats.ts';
 import type { CgroupHost } from '../cm/host.ts';
 import { cgroupSeries } from './cgroup-series.ts';
 import type { SystemCgroup } from '../cm/system.ts';
@@ -93,10 +93,11 @@ export class CgroupReadings {
     const name = podCgroup(kubepods, pod);
     const labels = { ...nobody, pod: usage.name, namespace: usage.namespace };
     const about = { labels, at, startedAt: usage.startedAt };
+    const byId = new Map(usage.containers.map((container) => [bareId(container.id), container]));
     return [
       this.#cgroup(tree, name, about),
       ...tree.folders(name, 'memory').map((folder) => {
-        const one = usage.containers.find(({ id }) => isOfContainer(folder, bareId(id)));
+        const one = containerOfCgroup(folder, byId);
         return one ? this.#container(name, folder, one, about) : this.#sandbox(name, folder, about);
       }),
     ];

@@ -148,14 +148,15 @@ class Pass {
     const name = podCgroup(this.#deps.kubepods, pod);
     const usage = this.#usage(name);
     const folders = this.#deps.tree.folders(name, 'memory');
-    const ids = [...containerIds.values()];
-    const sandbox = ids.length > 0 && folders.find((one) => !ids.some((id) => isOfContainer(one, id)));
+    const ids = new Map([...containerIds.values()].map((id) => [id, id]));
+    const folderById = new Map(folders.toReversed().map((folder) => [containerOfCgroup(folder, ids), folder]));
+    const sandbox = ids.size > 0 && folderById.get(undefined);
     const sandboxPid = sandbox && this.#firstPid(name, sandbox);
     return {
       podRef: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
       ...this.#shown(this.#deps.tree.path(name), usage),
       containers: [...containerIds].map(([container, id]) => {
-        const folder = folders.find((candidate) => isOfContainer(candidate, id));
+        const folder = folderById.get(id);
         return { name: container, ...(folder !== undefined && this.#container(name, folder)) };
       }),
       ...(usage.processes !== undefined && { process_stats: { process_count: usage.processes } }),
@@ -209,8 +210,18 @@ function shownMemory({ limitBytes, ...memory }: MemoryUsage): Omit<MemoryStats, 
 /** Returns the runtime's own id of a container ID. */
 export const bareId = (id: string): string => id.replace(/^[^:]*:\/\//, '');
 
-/** True when a cgroup name belongs to a container: runtimes use its id, some with a prefix, and systemd with the suffix `.scope`. */
-export const isOfContainer = (folder: string, id: string): boolean => {
-  const bare = folder.replace(/\.scope$/, '');
-  return bare === id || bare.endsWith(`-${id}`);
-};
+/**
+ * Returns the value of the container that a cgroup belongs to: runtimes name it by the container's id, some with a prefix, and systemd with
+ * the suffix `.scope`. `undefined` for other cgroups.
+ *
+ * @param byId values by the runtime's own ids
+ */
+export function containerOfCgroup<T>(folder: string, byId: ReadonlyMap<string, T>): T | undefined {
+  let id = folder.replace(/\.scope$/, '');
+  for (;;) {
+    const found = byId.get(id);
+    const dash = id.indexOf('-');
+    if (found !== undefined || dash < 0) return found;
+    id = id.slice(dash + 1);
+  }
+}

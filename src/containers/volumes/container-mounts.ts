@@ -57,9 +57,9 @@ function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
   }
 }
 
-function subPath(mount: VolumeMount, envs: MountInput['envs']): string {
+function subPath(mount: VolumeMount, envs: ReadonlyMap<string, string>): string {
   const path = mount.subPathExpr
-    ? expandSubPath(mount.subPathExpr, (name) => envs.findLast((env) => env.name === name)?.value)
+    ? expandSubPath(mount.subPathExpr, (name) => envs.get(name))
     : (mount.subPath ?? '');
   if (isAbsolute(path)) throw bad(`error SubPath \`${path}\` must not be an absolute path`);
   if (path.split('/').includes('..'))
@@ -73,13 +73,14 @@ function subPath(mount: VolumeMount, envs: MountInput['envs']): string {
  * @throws {AgentError} `invalid_argument` for a mount that is not valid
  */
 export function containerMounts(input: MountInput): readonly PlannedMount[] {
+  const envs = new Map(input.envs.map(({ name, value }) => [name, value]));
   return (input.container.volumeMounts ?? []).map((wish) => {
     const volume = input.volumes.get(wish.name);
     if (!volume)
       throw bad(
         `cannot find volume ${goQuote(wish.name)} to mount into container ${goQuote(input.container.name)}`,
       );
-    const path = subPath(wish, input.envs);
+    const path = subPath(wish, envs);
     const propagation = propagationOf(wish);
     const recursive = recursiveReadOnly(wish, input.supportsRecursiveReadOnly);
     return {

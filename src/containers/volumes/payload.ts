@@ -34,8 +34,9 @@ function pick(data: Entries, mapping: KeyMapping, missing: string): Payload {
   const items = mapping.items ?? [];
   if (items.length === 0) return Object.fromEntries(data.map(([key, bytes]) => [key, { data: bytes, mode }]));
   const files = new Map<string, PayloadFile>();
+  const firstByKey = new Map(data.toReversed());
   for (const item of items) {
-    const bytes = data.find(([key]) => key === item.key)?.[1];
+    const bytes = firstByKey.get(item.key);
     if (bytes) files.set(item.path, { data: bytes, mode: item.mode ?? mode });
     else if (!mapping.optional) throw new AgentError('not_found', `${missing}: ${item.key}`);
   }

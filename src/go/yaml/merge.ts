@@ -7,29 +7,58 @@ const isMerge = ({ key }: Pair): boolean => isScalar(key) && key.source === '<<'
  * or merged, while in YAML written keys take precedence wherever they are.
  */
 export function lastWins(doc: Document): void {
+  let keys: MergeKeys | undefined;
   visit(doc, {
     Map: (_key, map) => {
       if (!map.items.slice(1).some(isMerge)) return;
-      const remaining = map.items.filter((pair, i) => {
-        const later = map.items.slice(i + 1).filter(isMerge);
-        if (isMerge(pair) || !isScalar(pair.key)) return true;
-        const { value: key } = pair.key;
-        return !later.some(({ value }) => keysOf(value, doc).has(key));
-      });
+      const pairs = notReplaced(map.items, (keys ??= new MergeKeys(doc)));
       // Of several merges the first takes precedence.
-      map.items = [...remaining.filter(isMerge).reverse(), ...remaining.filter((pair) => !isMerge(pair))];
+      map.items = [...pairs.filter(isMerge).reverse(), ...pairs.filter((pair) => !isMerge(pair))];
     },
   });
 }
 
-/** Returns the keys of a merge. */
-function keysOf(source: unknown, doc: Document): ReadonlySet<unknown> {
-  const meant = isAlias(source) ? source.resolve(doc) : source;
-  if (isSeq(meant)) return new Set(meant.items.flatMap((item) => [...keysOf(item, doc)]));
-  if (!isMap(meant)) return new Set();
-  return new Set(
-    meant.items.flatMap((pair) =>
-      isMerge(pair) ? [...keysOf(pair.value, doc)] : isScalar(pair.key) ? [pair.key.value] : [],
-    ),
-  );
+/** Returns the merges, and the pairs whose key no later merge has. */
+function notReplaced(pairs: readonly Pair[], keys: MergeKeys): Pair[] {
+  const merged = new Set<unknown>();
+  const remaining: Pair[] = [];
+  for (const pair of pairs.toReversed()) {
+    if (isMerge(pair)) for (const key of keys.of(pair.value)) merged.add(key);
+    else if (isScalar(pair.key) && merged.has(pair.key.value)) continue;
+    remaining.push(pair);
+  }
+  return remaining.reverse();
+}
+
+/** MergeKeys returns the keys of merges. Each alias and each map is resolved once, however many merges refer to it. */
+class MergeKeys {
+  readonly #targets = new Map<unknown, unknown>();
+  readonly #keys = new Map<unknown, Set<unknown>>();
+
+  constructor(doc: Document) {
+    const anchors = new Map<string, unknown>();
+    visit(doc, {
+      Node: (_key, node) => {
+        if (isAlias(node)) this.#targets.set(node, anchors.get(node.source));
+        else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      },
+    });
+  }
+
+  of(source: unknown): ReadonlySet<unknown> {
+    const meant = isAlias(source) ? this.#targets.get(source) : source;
+    const cached = this.#keys.get(meant);
+    if (cached) return cached;
+    const keys = new Set<unknown>();
+    this.#keys.set(meant, keys); // before the content, which may refer to the map itself
+    const addAll = (other: unknown): void => {
+      for (const key of this.of(other)) keys.add(key);
+    };
+    if (isSeq(meant)) meant.items.forEach(addAll);
+    else if (isMap(meant))
+      for (const pair of meant.items)
+        if (isMerge(pair)) addAll(pair.value);
+        else if (isScalar(pair.key)) keys.add(pair.key.value);
+    return keys;
+  }
 }

@@ -279,7 +279,7 @@ class NotedUnits implements SliceUnits {
   }
 }
 
-test('with the systemd driver systemd knows of each slice and its limits, and is told what is new alone', async () => {
+test('with the systemd driver each slice is a unit with its limits, and only changes are sent', async () => {
   const units = new NotedUnits();
   const node = await nodeOver(FakeCgroups.v2(), { driver: 'systemd', podPidsLimit: 50 }, { units });
   expect(units.asked).toEqual([
@@ -386,7 +386,7 @@ test('processes are ended before their cgroup is removed', async () => {
   expect(node.exists(burstable)).toBe(false);
 });
 
-test('a cgroup that stays busy is told of, after some patience', async () => {
+test('a cgroup that stays busy is an error after several retries', async () => {
   const fake = FakeCgroups.v1();
   const pauses: number[] = [];
   const clock = {
@@ -416,7 +416,7 @@ test('the cgroups of pods that cannot run are removed, those with volumes only w
   expect(fake.read('/cg/cpu,cpuacct/kubepods/burstable/podb-2/cpu.shares')).toBe('2');
 });
 
-test('what the kernel refuses is told with file and value', async () => {
+test('the error of a rejected write has file and value', async () => {
   const fake = FakeCgroups.v1();
   const node = await nodeOver(fake);
   const write = fake.write.bind(fake);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { nodeFiles } from '../../../src/containers/container/files.ts';
 
-test('the end of a file is read; a pipe that a container made in its place is empty, and waited for by nobody', async () => {
+test('the end of a file is read; a FIFO that a container put in its place reads as empty without blocking', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'podtender-files-'));
   onTestFinished(() => {
     rmSync(dir, { recursive: true });

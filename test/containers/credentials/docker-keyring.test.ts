@@ -74,7 +74,7 @@ const names = (keyring: DockerKeyring, image: string) =>
   keyring.lookup(repositoryOf(image)).map(({ auth }) => auth.username);
 
 describe('the keyring', () => {
-  test('longer paths come first, and all that fit are told', () => {
+  test('all matching credentials are returned, longer paths first', () => {
     const keyring = new DockerKeyring();
     keyring.add({ 'a.io': entry('host'), 'a.io/team/app': entry('app'), 'https://a.io/team': entry('team') });
     keyring.add({ 'a.io/team': entry('team-2'), 'b.io': entry('other') });

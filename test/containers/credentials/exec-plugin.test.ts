@@ -105,7 +105,7 @@ describe('a plug-in as a program', () => {
     await failed;
   });
 
-  test('one that cannot be run is told beforehand', () => {
+  test('a plug-in that cannot be run is reported at start', () => {
     writeFileSync(join(dir, 'text'), 'x', { mode: 0o644 });
     script('fine', 'true');
     checkPlugin(plugin('fine'));

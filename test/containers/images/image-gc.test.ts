@@ -35,7 +35,7 @@ test('a collection ends with the old images that could not be removed, before it
   expect(asked).toEqual(['a', 'b']);
 });
 
-test('images that could not be removed at all are told of with the kubelet’s number for no end', async () => {
+test('when no image could be removed, the error has the kubelet’s number for an unlimited amount', async () => {
   const gc = new ImageGc(
     {
       images: {

@@ -47,7 +47,7 @@ function manager(overrides: Partial<ImageManagerDeps> = {}) {
   return { images: new ImageManager(deps), request, runtime, clock };
 }
 
-test('credentials are tried in turn, and all failures are told', async () => {
+test('credentials are tried in order, and the error contains all failures', async () => {
   const tried: (AuthConfig | undefined)[] = [];
   const under = manager({ keyring: () => [{ auth: { username: 'a' } }, { auth: { username: 'b' } }] });
   Object.assign(under.runtime, {

@@ -87,7 +87,7 @@ describe('records on disk', () => {
     expect(existsSync(fileOf('pulling', 'a.io/x:1'))).toBe(false);
   });
 
-  test('what an earlier agent began and the runtime has now, nobody has shown credentials for', async () => {
+  test('an image whose pull an earlier agent began is recorded without credentials', async () => {
     const before = manager();
     before.recordIntent('a.io/x:1');
     before.recordIntent('a.io/y:1');

@@ -43,7 +43,7 @@ test.for([
   await expect(runner().run({ pod, container, id: 't://main' }, handler, signal)).rejects.toThrow(message);
 });
 
-test('any answer will do; a server without TLS is asked again without credentials, and that is told', async () => {
+test('any response counts as success; a server without TLS gets a plain request without credentials, which is reported', async () => {
   const seen: [string, IncomingHttpHeaders][] = [];
   const server = createServer(({ url = '', headers }, answer) => {
     seen.push([url, headers]);

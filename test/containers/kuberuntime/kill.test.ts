@@ -132,7 +132,7 @@ test('a container that is not in the spec is a failure that names it', async () 
   );
 });
 
-test('of containers that end at once the last one of the list, which was made first, is told first', async () => {
+test('of containers that end at the same time the last one of the list is reported first', async () => {
   const clock = new FakeClock(0);
   const { killer, stops } = killerOver(clock);
   const pod = podOf({ containers: [{ name: 'old' }, { name: 'mid' }, { name: 'new' }] });

@@ -72,7 +72,7 @@ test('events about a container say where in the spec it stands (R281)', async ()
   expect(new Set(under.fieldPaths)).toEqual(new Set(['spec.initContainers{setup}']));
 });
 
-test('a new sandbox is told of before anything is made in it, and once (R154)', async () => {
+test('a new sandbox is reported once, before anything is created in it (R154)', async () => {
   const { provider, runtime } = bed();
   const told: number[] = [];
   const sync = async (): Promise<void> => {

@@ -59,7 +59,7 @@ test('what is begun is finished first: a container starts before the next sandbo
   ]);
 });
 
-test('a turn that is handed on is nobody else’s', async () => {
+test('a turn is passed on to exactly one call', async () => {
   const { ask, begun, end } = bed(1);
   void ask('runPodSandbox', 'a');
   void ask('runPodSandbox', 'b');
@@ -69,7 +69,7 @@ test('a turn that is handed on is nobody else’s', async () => {
   expect(begun).toEqual(['runPodSandbox a', 'runPodSandbox b']);
 });
 
-test('a call that takes long holds nobody up, and its end lets nobody in twice', async () => {
+test('a slow call stops counting against the limit, and its end does not admit another call again', async () => {
   const { ask, begun, clock, end } = bed(1);
   void ask('runPodSandbox', 'stuck');
   for (const pod of ['b', 'c', 'd']) void ask('runPodSandbox', pod);
@@ -92,7 +92,7 @@ test('a failure gives the turn back', async () => {
   expect(await next).toBe('next');
 });
 
-test('who is called off does not wait any longer, and takes nobody’s turn', async () => {
+test('an aborted call stops waiting, and takes no turn', async () => {
   const { ask, begun, end } = bed(1);
   const [early, late] = [new AbortController(), new AbortController()];
   void ask('runPodSandbox', 'a');

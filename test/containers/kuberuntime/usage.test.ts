@@ -13,7 +13,7 @@ const attributes = (id: string, attempt: number): object => ({
 });
 const layer = { usedBytes: { value: 4096 } };
 
-test('of a container that was started again its present run alone is told', async () => {
+test('only the current run of a restarted container is reported', async () => {
   const running = {
     attributes: attributes('new', 1),
     cpu: { timestamp: 5e6, usageCoreNanoSeconds: { value: 7 } },

@@ -30,7 +30,7 @@ function bed() {
   return { clock, account, early, tokens: new TokenManager(api, clock, random) };
 }
 
-test('a token that cannot be had is told of as by the kubelet', async () => {
+test('a failed token request has the kubelet’s message', async () => {
   const { account, tokens } = bed();
   account.isThere = false;
   await expect(tokens.get(pod, wish)).rejects.toThrow('failed to fetch token: serviceaccounts "a" not found');

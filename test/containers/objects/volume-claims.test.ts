@@ -84,7 +84,7 @@ test('a volume is where its claim says, until the pod is forgotten', async () =>
   expect(claims.pathOf(pod, named!)).toBeUndefined();
 });
 
-test('a volume that is not there, or of a kind that cannot be used, is told', async () => {
+test('a volume that does not exist, or is of an unsupported kind, is an error', async () => {
   const missing = new ClaimedVolumes(async () => ({ local: { path: '/nowhere/at/all' } }));
   await missing.resolve(pod, [named!]);
   await expect(missing.check(pod, named!)).rejects.toThrow('path "/nowhere/at/all" does not exist');

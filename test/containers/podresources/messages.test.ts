@@ -25,7 +25,7 @@ test('an answer lies on the wire as the proto says', () => {
   expect(encodeAllocatable()).toEqual(Buffer.alloc(0));
 });
 
-test('a request is read, with what nobody knows left out', () => {
+test('a request is decoded without unknown fields', () => {
   const bytes = Buffer.concat([
     Buffer.from([10, 1]),
     Buffer.from('p'),

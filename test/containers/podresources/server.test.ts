@@ -70,7 +70,7 @@ test('pods that are active are listed with their long-running containers', async
   expect(counted).toEqual(['list v1 request', 'list v1alpha1 request']);
 });
 
-test('one pod is told of by its name', async () => {
+test('one pod is returned by its name', async () => {
   const named = (name: string): Buffer =>
     Buffer.concat([
       Buffer.from([10, name.length]),
@@ -90,7 +90,7 @@ test('there is nothing to give out, and no other call', async () => {
   expect(await ask('/v1.PodResourcesLister/Take')).toMatch(/^12: /);
 });
 
-test('who asks too often is refused for a moment', async () => {
+test('requests above the rate limit are rejected', async () => {
   const answers: unknown[] = [];
   for (let i = 0; i < 11; i++) answers.push(await ask('/v1.PodResourcesLister/List'));
   expect(answers.filter((one) => one === '8: rejected by rate limit')).toHaveLength(1);

@@ -156,7 +156,7 @@ async function readings(files: CgroupFiles, root: string): Promise<readonly Cgro
   return reader.collect(fullUsage, new Map([['uid-web', pod]]));
 }
 
-test('the machine, what is above pods, pods, their sandboxes and containers are told of', async () => {
+test('the machine, the cgroups above pods, pods, sandboxes and containers are reported', async () => {
   const fake = FakeCgroups.v2();
   const path = `${fake.root}/kubepods/besteffort/poduid-web`;
   for (const folder of ['/kubepods', '/kubepods/besteffort', '/kubepods/burstable', '/runtime.slice'])
@@ -218,7 +218,7 @@ test('the machine, what is above pods, pods, their sandboxes and containers are 
   ]);
 });
 
-test('the agent’s own cgroup is told of where it is in one', () => {
+test('the agent’s own cgroup is reported when it is in one', () => {
   const own = (text: string, version: 1 | 2): unknown => systemCgroups({}, text, version);
   expect(own('0::/kubelet.slice/a.service\n', 2)).toEqual([
     { name: 'kubelet', cgroup: ['kubelet.slice', 'a.service'] },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CgroupStats, type StatsTarget } from '../../../src/containers/stats/cgroup-stats.ts';
+import { CgroupStats, containerOfCgroup, type StatsTarget } from '../../../src/containers/stats/cgroup-stats.ts';
 import { kernelCgroupFiles } from '../../../src/containers/cm/files.ts';
 import { detectCgroups } from '../../../src/containers/cm/host.ts';
 import { CgroupTree } from '../../../src/containers/cm/tree.ts';
@@ -75,7 +75,7 @@ test('a v2 cgroup tells how long its processes had to wait', () => {
   expect(usageOf(read, 1)).toEqual({});
 });
 
-test('a cgroup that is gone has used nothing that could be told', () => {
+test('a cgroup that does not exist has no usage', () => {
   expect(usageOf(() => undefined, 1)).toEqual({});
 });
 
@@ -111,7 +111,7 @@ function bed(driver: CgroupDriver = 'cgroupfs'): Bed {
   return { fake, clock, stats: new CgroupStats(deps), cpu };
 }
 
-test('the rate of a CPU counter is told from the second reading on', () => {
+test('a CPU rate is available from the second reading on', () => {
   const { stats, clock, cpu } = bed();
   const path = '/kubepods/burstable/podb-1';
   const rate = (): number | undefined => stats.collect([target]).pods[0]?.cpu?.usageNanoCores;
@@ -170,4 +170,20 @@ test.skipIf(!host)('the cgroups of this machine can be read (needs cgroups)', ()
   const { node } = new CgroupStats(deps).collect([]);
   expect(node.memory?.workingSetBytes).toBeGreaterThan(0);
   expect(node.memory?.availableBytes).toBeGreaterThan(0);
+});
+
+test.for([
+  ['abc', 'one'],
+  ['cri-containerd-abc.scope', 'one'],
+  ['abc.scope', 'one'],
+  ['crio-a-b.scope', 'two'],
+  ['xabc', undefined],
+  ['abc-x', undefined],
+  ['cri-containerd-def.scope', undefined],
+] as const)('the cgroup %s belongs to container %s', ([folder, container]) => {
+  const byId = new Map([
+    ['abc', 'one'],
+    ['a-b', 'two'],
+  ]);
+  expect(containerOfCgroup(folder, byId)).toBe(container);
 });

@@ -71,7 +71,7 @@ test('what cgroups, volumes and the runtime tell stands beside what containers u
   });
 });
 
-test('of CPU and memory alone nothing else is told', () => {
+test('a summary of CPU and memory contains nothing else', () => {
   const { node, pods } = statsSummary('n', fullUsage, true, details) as {
     node: object;
     pods: readonly { containers: readonly object[] }[];

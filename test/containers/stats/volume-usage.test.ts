@@ -44,7 +44,7 @@ const usageOf = (periodMs: number): VolumeUsage => {
 const amounts = (usage: VolumeUsage, ...pods: readonly Pod[]): readonly string[] =>
   [...usage.of(pods).values()].flat().map(({ name, usedBytes }) => `${name} ${usedBytes}`);
 
-test('what is known is told, and what is due is measured for the next time', async () => {
+test('the last measurements are returned, and due ones are taken for the next call', async () => {
   const usage = usageOf(60_000);
   expect(amounts(usage, web)).toEqual([]);
   await settle();

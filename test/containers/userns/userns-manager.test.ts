@@ -66,7 +66,7 @@ describe('a pod with users of its own', () => {
     expect(users.of(podOf('a', false), '')).toEqual(mapping(unit));
   });
 
-  test('gives its ids back with its end, its folder, or when nobody knows it', async () => {
+  test('releases its ids when it ends, loses its directory, or is unknown', async () => {
     const users = await start();
     for (const uid of ['a', 'b', 'c', 'd']) users.of(podOf(uid, false), '');
     users.release('a');

@@ -93,7 +93,7 @@ test('it is left alone without a group, and when it may only be read', async () 
   expect(disk()).toMatchObject({ gid: before.gid, mode: before.mode });
 });
 
-test('a second pod with another group is told that it may not be able to share', async () => {
+test('a second pod with another group gets a warning that it may not have access', async () => {
   const volumes = volumesOf();
   await mount(volumes, podOf('a', { fsGroup: group }));
   await mount(volumes, podOf('same', { fsGroup: group }));
@@ -135,7 +135,7 @@ test.for([
   );
 });
 
-test('one that is to be a device and is a directory is told', async () => {
+test('a directory in place of a block device is an error', async () => {
   const volumes = volumesOf(undefined, { volumeMode: 'Block' });
   await volumes.mount(using(podOf('a', {}), asDevice), AbortSignal.abort()).catch(() => undefined);
   expect(told).toEqual([
@@ -231,7 +231,7 @@ test('a volume that no container mounts is left alone', async () => {
   expect(volumes.pathOf(pod, pod.spec!.volumes![0]!)).toBe(join(dir, 'disk'));
 });
 
-test('a pod has volumes while nobody can tell', () => {
+test('a pod counts as having volumes while that cannot be determined', () => {
   mkdirSync(join(dir, 'pods/a'), { recursive: true });
   writeFileSync(join(dir, 'pods/a/volumes'), 'no directory');
   expect(volumesOf().hasVolumes('a')).toBe(true);

@@ -33,3 +33,28 @@ test.for([
     expect([planned?.mount.hostPath, planned?.mount.containerPath]).toEqual([hostPath, at]);
   },
 );
+
+test('of equal variables the last counts for subPathExpr, and thousands are not searched for each mount', () => {
+  let reads = 0;
+  const count = 1000;
+  const envs = Array.from({ length: count }, (_, i) => ({
+    value: `${i}`,
+    get name() {
+      reads++;
+      return `V${i % 500}`;
+    },
+  }));
+  const volumeMounts = Array.from({ length: count }, (_, i) => ({
+    name: 'v',
+    mountPath: `/m${i}`,
+    subPathExpr: '$(V7)',
+  }));
+  const planned = containerMounts({
+    container: { name: 'a', volumeMounts },
+    volumes: new Map([['v', { path: '/vol' }]]),
+    envs,
+    supportsRecursiveReadOnly: false,
+  });
+  expect(new Set(planned.map(({ subPath }) => subPath))).toEqual(new Set(['507']));
+  expect(reads).toBeLessThan(4 * count);
+});

@@ -21,7 +21,7 @@ function stuck(): { readonly look: () => Promise<void>; readonly calls: () => nu
   };
 }
 
-test('a look that does not answer is told, and is shared by all who want it until it does', async () => {
+test('an operation that hangs is an error, and is shared by later callers until it returns', async () => {
   const clock = new FakeClock();
   const looks = new Looks(clock);
   const one = stuck();

@@ -10,7 +10,7 @@ import {
   setGroupOwnership,
 } from '../../../src/containers/volumes/ownership.ts';
 
-test('a change of ownership that takes long is told of after 30 s, then every minute with how far it is', async () => {
+test('a long ownership change reports its progress after 30 s, then every minute', async () => {
   const clock = new FakeClock();
   const told: string[] = [];
   const progress = new OwnershipProgress(clock, 'u/volumes/v', (message) => told.push(message));

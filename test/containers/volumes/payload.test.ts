@@ -97,9 +97,25 @@ test('a file has the rights of its mode, nothing beyond', () => {
   });
 });
 
-test('trust anchors of nobody in particular are not asked for', async () => {
+test('trust anchors without a signer are not selected', async () => {
   const sources = [{ clusterTrustBundle: { path: 'ca.crt' } }];
   await expect(projectedPayload({ defaultMode, sources }, nothing)).rejects.toThrow(
     'ClusterTrustBundle projection requires either name or signerName to be set',
   );
+});
+
+test('thousands of items are found without a search for each', () => {
+  let reads = 0;
+  const count = 2000;
+  const keys = Array.from({ length: count }, (_, i) => `k${i}`);
+  const items = keys.map((key) => ({
+    path: key,
+    get key() {
+      reads++;
+      return key;
+    },
+  }));
+  const configMap = { data: Object.fromEntries(keys.map((key) => [key, key])) };
+  expect(Object.keys(configMapPayload(configMap, { items, defaultMode }))).toEqual(keys);
+  expect(reads).toBeLessThan(4 * count);
 });

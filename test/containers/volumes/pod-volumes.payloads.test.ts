@@ -95,7 +95,7 @@ test('a group may read the files and nothing more, and the whole volume is its o
   }
 });
 
-test('nobody writes to what the API server has the last word on, nor to a claim that says so', () => {
+test('API payloads and read-only claims are mounted read-only', () => {
   const pod: Pod = {
     metadata: { name: 'p', namespace: 'n', uid: 'u' },
     spec: {

@@ -100,7 +100,7 @@ test('a body is waited for until as much of it is there as is wanted', () => {
   expect(read([`${head}\r\n`, long.slice(0, 10_239)], 'waits')).toBe('waits');
 });
 
-test('a reset is told once: who has taken no notice reads the end', () => {
+test('a reset is reported once; later reads see the end', () => {
   const reset = new Error('reset');
   expect(read([], reset)).toBe('reset');
   expect(read(['HTTP/1.1 200 OK\r\n'], reset)).toBe('broken: unexpected EOF');

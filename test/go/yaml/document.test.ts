@@ -134,7 +134,7 @@ test.for([
   },
 );
 
-test('a line of a template that nobody filled in is told with what comes behind it', () => {
+test('an unrendered template line is reported with what follows it', () => {
   expect(faultOf('a: b\n{{- if .x }}\nc: d\n{{- end }}\n')).toBe("yaml: line 3: could not find expected ':'");
 });
 

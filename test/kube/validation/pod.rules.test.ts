@@ -34,7 +34,7 @@ test.each([
   expect(found).toEqual(expected.map((text) => `spec.securityContext.seccompProfile.${text} ${mismatch}`));
 });
 
-test('the field says which AppArmor annotation would agree; on Windows nobody asks', () => {
+test('AppArmor field and annotation must match; on Windows they are not checked', () => {
   const securityContext = { appArmorProfile: { type: 'Localhost', localhostProfile: 'foo' } };
   const at = 'spec.containers[0].securityContext.appArmorProfile';
   expect(faults({ securityContext }, {}, { [appArmor]: '' })).toEqual([
@@ -131,7 +131,7 @@ test('Kubernetes’ own signers give certificates for a day at most; notes for a
   ]);
 });
 
-test('what a Windows pod cannot have is told in Kubernetes’ order', () => {
+test('fields that a Windows pod cannot have are reported in Kubernetes’ order', () => {
   const fault = 'Forbidden: cannot be set for a windows pod';
   const found = faults(
     {

@@ -110,7 +110,7 @@ test('tolerations may be added to; what is added is looked at', () => {
   ]);
 });
 
-test('a gated pod may be told its nodes, and no more of its neighbours', () => {
+test('a gated pod may narrow its node affinity, but not its pod affinity', () => {
   const gated = { schedulingGates: [{ name: 'g' }] };
   const terms = [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }];
   const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } };

@@ -25,7 +25,7 @@ test('several documents keep the line numbers of their file', () => {
   expect(said(text)).toEqual(['a.yaml:17:15: spec.containers: Required value']);
 });
 
-test('several files are told apart', () => {
+test('problems name the file they are in', () => {
   const report = validateManifests([
     { name: 'one', text: good },
     { name: 'two', text: pod('  containers: {}\n') },

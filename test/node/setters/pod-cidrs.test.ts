@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { podCidrs } from '../../../src/node/setters/pod-cidrs.ts';
 
-test('the runtime is told of its pods’ addresses when they change, and again after a failure', async () => {
+test('the runtime gets the pod CIDRs when they change, and again after a failure', async () => {
   const told: string[] = [];
   let failing = false;
   const setter = podCidrs(async (cidrs) => {

@@ -92,7 +92,7 @@ test('a runtime is named with its version', () => {
   );
 });
 
-test('images are told largest first', () => {
+test('images are reported largest first', () => {
   const images = [
     { id: 'a', size: 1 },
     { id: 'b', size: 5, repoTags: ['t'] },

@@ -190,7 +190,7 @@ describe.skipIf(skipWithoutContainerd())('pods in containerd', () => {
     await kill(pod, 1);
   });
 
-  test('a program that is not there and an image that cannot be had are told by their reasons', async () => {
+  test('a missing program and an image that cannot be pulled have their waiting reasons', async () => {
     const never = { image: 'localhost/none:1', imagePullPolicy: 'Never' };
     const pod = podOf('wrong', {
       containers: [shell('odd', '', { command: ['/no/such'] }), shell('none', '', never)],

@@ -205,7 +205,7 @@ describe.skipIf(skipWithoutContainerd())('every CRI call against containerd', ()
     expect((await runtime.imageFsInfo({})).imageFilesystems?.[0]?.fsId?.mountpoint).toContain(containerd.dir);
   });
 
-  test('the cgroup driver is told by runtimes that know it', async () => {
+  test('the cgroup driver is reported by runtimes that support it', async () => {
     const version = (await runtime.version({})).runtimeVersion ?? '';
     expect(await cgroupDriverOf(runtime)).toBe(/^[v]?[2-9]/.test(version) ? 'cgroupfs' : undefined);
   });
@@ -216,7 +216,7 @@ describe.skipIf(skipWithoutContainerd())('every CRI call against containerd', ()
     await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: '10.1.0.0/24' } } });
   });
 
-  test('watching events ends where there are none, or tells of pods', async () => {
+  test('watching events ends when they are not supported, or reports pods', async () => {
     const seen: string[] = [];
     const stop = new AbortController();
     const watching = watchPodEvents(
@@ -234,7 +234,7 @@ describe.skipIf(skipWithoutContainerd())('every CRI call against containerd', ()
     await watching;
   });
 
-  test('a program that is not there is told with the runtime\u2019s words', async () => {
+  test('the error of a missing program has the runtime\u2019s message', async () => {
     await expect(started('odd', '', { command: ['/no/such'] })).rejects.toMatchObject({
       code: 'internal',
       message: expect.stringMatching(/^rpc error: code = Unknown desc = .*exec: "\/no\/such"/s) as string,

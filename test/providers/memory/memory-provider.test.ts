@@ -120,7 +120,7 @@ test.for([
   expect((await statusOf()).containerStatuses).toHaveLength(lives);
 });
 
-test('told failures happen once each, and start failures as often as the pod says', async () => {
+test('requested failures happen once each, and start failures as often as the pod says', async () => {
   provider.failNext('listPods', new Error('away'));
   await expect(provider.listPods()).rejects.toThrow('away');
   expect(await provider.listPods()).toEqual([]);

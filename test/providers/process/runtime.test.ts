@@ -244,7 +244,7 @@ describe('exec', () => {
   });
 });
 
-test('every change is told: created, started, stopped, deleted', async () => {
+test('every change is an event: created, started, stopped, deleted', async () => {
   const types: (number | undefined)[] = [];
   bench.runtime.events.on('change', (uid, event) => {
     expect(uid).toBe('uid-1');

@@ -56,7 +56,7 @@ test('a container without limits has those of its pod', () => {
   });
 });
 
-test('a sandbox is told what the pod may use, and apart from it what running the pod costs', () => {
+test('a sandbox gets the pod’s resources, and separately its overhead', () => {
   const own = container({ resources: { limits: { cpu: '1', memory: '1Gi' } } });
   const pod = podOf(own, { overhead: { cpu: '250m', memory: '64Mi' } });
   const settings = { memoryCapacityBytes: 4 * gib, cpuCfsQuota: false };
@@ -224,7 +224,7 @@ test('a debug container sees its target only where it does not see more already'
   });
 });
 
-test('a pod that wants users of its own gets them, or is told that it cannot', async () => {
+test('a pod with a user namespace gets one, or an error', async () => {
   const pod = podOf(container(), { hostUsers: false });
   const mapping = { uids: [{ hostId: 65_536, length: 65_536 }], gids: [] };
   const able = await podUsersOf(pod, { userNamespace: () => mapping });

@@ -131,7 +131,7 @@ test('logs tell the next start, whatever else lies beside them (R183)', () => {
   expect(restartCountFromLogs([])).toBe(0);
 });
 
-test('CPU that comes to nothing is not told, so that what was actuated counts', () => {
+test('CPU of zero is not reported, so that the actuated value counts', () => {
   const linux = { cpuShares: 1, cpuPeriod: 100_000, cpuQuota: 99 };
   const actuated = { requests: { cpu: '100m', memory: '64Mi' } };
   const { resources } = toContainerStatus({ resources: { linux } }, 'containerd', actuated);

@@ -77,7 +77,7 @@ test('a container that several want removed at a time is removed once, and all o
   await provider.remover.remove(id); // it is gone: nothing to do
 });
 
-test('all who want a container removed are told that it could not be, and may try again', async () => {
+test('all callers of a failed removal get the error, and may retry', async () => {
   const { provider, runtime } = await withDeadPod();
   const [id = ''] = runtime.containers.keys();
   runtime.failures.set('RemoveContainer', 'busy');
@@ -127,7 +127,7 @@ test('the ends of several containers remove a dead one once, by what was seen la
   expect(looked).not.toHaveBeenCalled();
 });
 
-test('a link for log collectors goes when its log has gone, and nobody rotates it', async () => {
+test('a link for log collectors is removed when its log no longer exists and is not being rotated', async () => {
   const runtime = new MemoryRuntime(() => 1);
   const metadata = { name: 'web', namespace: 'ns', uid: 'u' };
   const { podSandboxId } = await runtime.runPodSandbox({ config: { metadata } });

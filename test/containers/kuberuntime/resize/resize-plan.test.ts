@@ -171,7 +171,7 @@ test.for([
   expect(fault).toBe(wanted);
 });
 
-test('nobody asks for what is in use when no limit shrinks', () => {
+test('the usage is not read when no limit shrinks', () => {
   expect(shrinksMemory(less, lessChange)).toBe(true);
   expect(shrinksMemory(less, undefined)).toBe(true);
   const more = updates([], [update([100, 64], [100, 128])]);

@@ -63,8 +63,7 @@ const memoryPressureTaint = { key: 'node.kubernetes.io/memory-pressure', effect:
 
 /**
  * Admits pods while the node is under pressure (R130): critical pods are admitted; under memory pressure alone only best-effort pods that
- * do not
- * tolerate it are rejected; any other pressure rejects all others.
+ * do not tolerate it are rejected; any other pressure rejects all others.
  *
  * Follows kubelet `eviction.managerImpl.Admit`.
  *

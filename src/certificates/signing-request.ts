@@ -118,8 +118,8 @@ const pendingOf = ({ metadata: { name = '', uid = '' } = {} }: SigningRequest): 
  * Waits until a request was decided and the certificate is issued.
  *
  * @returns the certificate, PEM
- * @throws {AgentError} `permission_denied` when it was denied, `internal` when the signer failed, `not_found` when it was deleted; the signal's
- *   reason when it aborts
+ * @throws {AgentError} `permission_denied` when it was denied, `internal` when the signer failed, `not_found` when it was deleted; the
+ *   signal's reason when it aborts
  */
 export async function waitForCertificate(
   client: SigningClient,

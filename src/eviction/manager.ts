@@ -297,8 +297,7 @@ type NodeReclaim = 'deadContainers' | 'unusedImages';
 
 /**
  * Returns what to reclaim on the node when `signal` is short, in order (R250). With a separate image file system, nothing can be reclaimed
- * on
- * the node's own.
+ * on the node's own.
  *
  * Follows kubelet `buildSignalToNodeReclaimFuncs`.
  */

@@ -10,8 +10,8 @@ import { type DiskPart, type DiskResource, memoryUsage, podDiskUsage } from './u
 export type ComparePods = (a: Pod, b: Pod) => number;
 
 /**
- * Sorts pods in the order of eviction for `signal` (R250): those above their request first, then lower
- * priority, then larger usage above the request. Pods without statistics come first in comparisons of usage; the sort is stable.
+ * Sorts pods in the order of eviction for `signal` (R250): those above their request first, then lower priority, then larger usage above
+ * the request. Pods without statistics come first in comparisons of usage; the sort is stable.
  *
  * Follows kubelet `buildSignalToRankFunc`.
  */

@@ -87,8 +87,7 @@ const isBlank = (byte: number): boolean => [0x09, 0x0a, 0x0c, 0x0d, 0x20].includ
 
 /**
  * Detects the media type from the first bytes of a body like Go's `http.DetectContentType`, which Go's servers use for responses without a
- * type. Implements the MIME
- * Sniffing Standard, <https://mimesniff.spec.whatwg.org/>.
+ * type. Implements the MIME Sniffing Standard, <https://mimesniff.spec.whatwg.org/>.
  */
 export function detectContentType(beginning: Buffer): string {
   const data = beginning.subarray(0, sniffedBytes);

@@ -3,8 +3,7 @@ export const goJson = (value: unknown): string => escaped(sortedJson(value));
 
 /**
  * Encodes JSON like Go's encoder does a struct: keys in insertion order, or those in `fields` in their order, with `<`, `>`, `&` and the
- * two line
- * separators escaped.
+ * two line separators escaped.
  */
 export const goStructJson = (value: unknown, fields?: readonly string[]): string =>
   escaped(JSON.stringify(value, fields && [...fields]));

@@ -4,8 +4,7 @@ type Lookup = (name: string) => string | undefined;
 
 /**
  * Maximum number of characters that expansions may produce. Values that refer to values can double with each step, so that a small pod
- * would exhaust the memory; Linux accepts
- * neither a word above 128 KiB nor arguments and environment above 6 MiB.
+ * would exhaust the memory; Linux accepts neither a word above 128 KiB nor arguments and environment above 6 MiB.
  */
 export const mostExpanded: number = 8 * 1024 * 1024;
 

@@ -15,8 +15,7 @@ const atOnce = 256;
 
 /**
  * Opens the kernel's log at its end. Node.js cannot seek there, so older records are read and dropped: their times are of a clock that
- * cannot be
- * compared with others.
+ * cannot be compared with others.
  *
  * @throws {Error} when the log cannot be read: no such device, or no permission
  */

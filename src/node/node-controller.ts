@@ -31,8 +31,7 @@ const fastLimitMs = 120_000;
 
 /**
  * NodeController represents the node in the cluster: registers it, renews its lease, and updates its status. The node becomes Ready only
- * after
- * {@link notifyAgentReady}, while the provider's pings succeed.
+ * after {@link notifyAgentReady}, while the provider's pings succeed.
  *
  * The API follows virtual-kubelet `node.NodeController` and kuscia `framework.NodeController`; the behaviour follows the kubelet.
  * @example

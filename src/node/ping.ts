@@ -8,8 +8,7 @@ const notYet = 'container runtime status check may not have completed yet';
 
 /**
  * PingLoop checks periodically whether the provider can run pods, with at most one ping at a time. A ping that exceeds the time limit
- * counts as failed, and
- * its late result is ignored.
+ * counts as failed, and its late result is ignored.
  */
 export class PingLoop {
   readonly #provider: NodeProvider;

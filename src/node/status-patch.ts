@@ -27,8 +27,7 @@ const isEmpty = (value: unknown): boolean =>
 
 /**
  * Returns the strategic merge patch from one node to the next for status, annotations and labels; `undefined` when they are equal.
- * Conditions are
- * merged by type with only their changed members; addresses are replaced as a whole.
+ * Conditions are merged by type with only their changed members; addresses are replaced as a whole.
  *
  * Follows kubelet `nodeutil.PatchNodeStatus`.
  */

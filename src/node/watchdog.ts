@@ -28,8 +28,7 @@ const retry = { times: 2, pauseMs: 1000 };
 
 /**
  * SystemdService notifies systemd that the agent has started (`Type=notify`), and that it is healthy (`WatchdogSec=`); otherwise systemd
- * restarts it. Node.js cannot write to
- * datagram sockets, so `systemd-notify` sends the messages on behalf of its parent process.
+ * restarts it. Node.js cannot write to datagram sockets, so `systemd-notify` sends the messages on behalf of its parent process.
  *
  * Follows kubelet `pkg/kubelet/watchdog`.
  */

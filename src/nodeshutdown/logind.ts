@@ -64,8 +64,7 @@ const retryMs = 1000;
 
 /**
  * LogindShutdown reports shutdowns announced by systemd-logind. It uses systemd's programs, as a lock is a file descriptor passed over
- * D-Bus,
- * which Node.js cannot receive.
+ * D-Bus, which Node.js cannot receive.
  *
  * Follows kubelet `nodeshutdown/systemd.DBusCon`.
  */

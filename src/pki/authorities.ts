@@ -5,8 +5,8 @@ let context: SecureContext | undefined;
 
 /**
  * Returns the certificate authorities that this machine trusts, PEM: its own store (`SSL_CERT_FILE`, `SSL_CERT_DIR` or `/etc/ssl/certs`)
- * and `NODE_EXTRA_CA_CERTS`, as Go programs do. Node.js by default uses
- * only its bundled authorities, which serve here as the fallback for machines without a store. Read once, in about 60 ms.
+ * and `NODE_EXTRA_CA_CERTS`, as Go programs do. Node.js by default uses only its bundled authorities, which serve here as the fallback for
+ * machines without a store. Read once, in about 60 ms.
  */
 export function machineAuthorities(): string[] {
   if (!cached) {

@@ -40,8 +40,7 @@ export interface LogPumpDeps {
 
 /**
  * Maximum size of raw output that waits for conversion, bytes. What a container writes faster than it is converted, or adds by making its
- * output
- * file sparse, is dropped. This limits the disk usage and the duration of the container's end.
+ * output file sparse, is dropped. This limits the disk usage and the duration of the container's end.
  */
 export const maxBacklogBytes: number = 256 * 1024 * 1024;
 /** Size to which a too large backlog is reduced, bytes. */

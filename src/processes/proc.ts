@@ -70,8 +70,7 @@ export class ProcessTable {
 
   /**
    * Returns the processes at some time within the last few ms. That suffices to decide that a process family is gone: only a member can
-   * create
-   * a new member, so once a listing contains none there is none.
+   * create a new member, so once a listing contains none there is none.
    */
   list(): readonly ProcStat[] {
     const now = steadyNow(this.#clock);

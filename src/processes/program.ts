@@ -103,8 +103,7 @@ function checkFormat(path: string, bytes: number): ProgramLookup {
 
 /**
  * True when the kernel can run the ELF file. Programs that use `execvp` run files that the kernel refuses with a shell, so obvious cases
- * are
- * detected in advance by the header: a missing program header table, and another machine without a registered interpreter.
+ * are detected in advance by the header: a missing program header table, and another machine without a registered interpreter.
  */
 function isElf(head: string, bytes: number): boolean {
   const header = Buffer.from(head, 'latin1');

@@ -54,8 +54,7 @@ export interface QosSettings {
 
 /**
  * Returns the settings of the cgroups above the pods: the burstable cgroup gets the sum of its pods' CPU requests, the best-effort cgroup
- * the minimum. Memory reserved for a pod is reserved in every cgroup
- * above it too. Follows kubelet `qosContainerManagerImpl.UpdateCgroups`.
+ * the minimum. Memory reserved for a pod is reserved in every cgroup above it too. Follows kubelet `qosContainerManagerImpl.UpdateCgroups`.
  */
 export function qosSettings(
   activePods: readonly Pod[],

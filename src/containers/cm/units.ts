@@ -47,8 +47,7 @@ const unifiedNames: Readonly<Record<string, string>> = tableOf({
 
 /**
  * Returns the systemd properties for cgroup settings, without huge pages, which systemd does not support. Follows libcontainer's
- * `genV1ResourcesProperties` and
- * `genV2ResourcesProperties`.
+ * `genV1ResourcesProperties` and `genV2ResourcesProperties`.
  */
 export function unitProperties(settings: CgroupSettings, version: Version): readonly UnitProperty[] {
   const { memory = 0, cpuShares = 0, pids = 0, unified = {} } = settings;

@@ -47,8 +47,7 @@ export interface EnvironmentVariable {
  * Follows kubelet `makeEnvironmentVariables`.
  *
  * @throws {AgentError} `unavailable` before services are synced; `not_found`, `invalid_argument` for a reference that cannot be resolved.
- * The
- * message is the kubelet's, and becomes that of `CreateContainerConfigError`.
+ *   The message is the kubelet's, and becomes that of `CreateContainerConfigError`.
  */
 export function makeEnvironment(
   pod: Pod,

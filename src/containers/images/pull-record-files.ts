@@ -16,8 +16,7 @@ const prefix = 'sha256-';
 
 /**
  * PullRecordFiles stores pull records on disk, one file each, with the kubelet's names and format (`<root>/image_manager`), so that the
- * agent
- * and a kubelet can read each other's records. Follows `fsPullRecordsAccessor` (pkg/kubelet/images/pullmanager).
+ * agent and a kubelet can read each other's records. Follows `fsPullRecordsAccessor` (pkg/kubelet/images/pullmanager).
  */
 export class PullRecordFiles {
   readonly #pulling: string;

@@ -205,10 +205,8 @@ export class ContainerStarter {
 
   /**
    * Removes instances that a previous agent created but did not start. The kubelet leaves them to garbage collection; there, such an
-   * instance can hide
-   * how the container ended, and a pod that ran is reported as Pending. An instance that the runtime is starting after all cannot be
-   * removed; then no
-   * second one is created.
+   * instance can hide how the container ended, and a pod that ran is reported as Pending. An instance that the runtime is starting after
+   * all cannot be removed; then no second one is created.
    */
   async #removeUnstarted(
     { observed }: StartContext,

@@ -125,8 +125,7 @@ export class PodSync {
 
   /**
    * Kills all instances without grace (KEP-5532), last the one that requested the restart; the next sync starts with the init containers.
-   * Logs
-   * are kept, as the next instances are numbered after them (R183).
+   * Logs are kept, as the next instances are numbered after them (R183).
    *
    * @returns false when one could not be stopped or removed
    */

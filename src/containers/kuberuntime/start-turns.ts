@@ -14,9 +14,8 @@ const slowMs = 2000;
 
 /**
  * StartTurns limits the number of parallel runtime calls that start pods. When fifty pods arrive at once, the kubelet requests fifty
- * sandboxes, and all pods
- * become ready at the very end; in turns they become ready one by one, the last one hardly later. Pods that have begun to start are
- * finished first.
+ * sandboxes, and all pods become ready at the very end; in turns they become ready one by one, the last one hardly later. Pods that have
+ * begun to start are finished first.
  */
 export class StartTurns {
   readonly #clock: Pick<Clock, 'timer'>;

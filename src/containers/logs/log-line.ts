@@ -30,8 +30,7 @@ export const parseCriLine: ParseLine = (line) => {
 };
 
 /**
- * Parses Docker's format `{"log":"…\
- * ","stream":"stdout","time":"…"}`. Follows `parseDockerJSONLog`.
+ * Parses Docker's format `{"log":"…\n","stream":"stdout","time":"…"}`. Follows `parseDockerJSONLog`.
  */
 export const parseDockerLine: ParseLine = (line) => {
   const entry = parseJson(line);

@@ -52,8 +52,7 @@ export function partsToRemove(names: readonly string[], maxRotated: number): rea
 
 /**
  * LogRotation rotates logs that are too large: the live file is renamed, the runtime opens a new one, older files are compressed and the
- * oldest
- * removed. No line is lost: the runtime writes to the renamed file until it has opened the new one.
+ * oldest removed. No line is lost: the runtime writes to the renamed file until it has opened the new one.
  *
  * Follows kubelet `logs.containerLogManager`.
  */

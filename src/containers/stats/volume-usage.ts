@@ -45,8 +45,7 @@ interface Entry {
 
 /**
  * VolumeUsage measures the usage of pods' volumes. As this may take long, it runs in the background, at most once per period and pod, and
- * the
- * last measurements are returned.
+ * the last measurements are returned.
  *
  * Follows kubelet `fsResourceAnalyzer` and `volumeStatCalculator`.
  */

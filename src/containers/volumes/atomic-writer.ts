@@ -143,8 +143,7 @@ export class AtomicWriter {
 
 /**
  * Sets the sticky bit, so that other users who may write to the directory cannot remove or replace the agent's files. Pods of the process
- * provider
- * have no read-only mounts: they could otherwise replace files that a privileged agent is about to write or remove.
+ * provider have no read-only mounts: they could otherwise replace files that a privileged agent is about to write or remove.
  */
 function guard(dir: string): void {
   const { mode } = statSync(dir);

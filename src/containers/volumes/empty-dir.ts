@@ -68,8 +68,7 @@ export class EmptyDirs {
 
 /**
  * Makes a directory accessible to all, regardless of the umask. A directory that is already so is left unchanged: the root of a tmpfs keeps
- * its sticky
- * bit. Follows kubelet `emptyDir.setupDir`.
+ * its sticky bit. Follows kubelet `emptyDir.setupDir`.
  */
 function openToAll(dir: string): void {
   if ((statSync(dir).mode & 0o777) !== 0o777) chmodSync(dir, 0o777);

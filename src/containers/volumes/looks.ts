@@ -12,8 +12,7 @@ const maxStuck = 2;
 
 /**
  * Looks runs file system operations on host paths that may hang, such as those of an unreachable file server, with a time limit, so that
- * only
- * the caller is affected. Concurrent equal operations are shared.
+ * only the caller is affected. Concurrent equal operations are shared.
  */
 export class Looks {
   readonly #clock: Pick<Clock, 'timer'>;

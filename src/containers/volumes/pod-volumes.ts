@@ -69,8 +69,7 @@ export class PodVolumes {
 
   /**
    * Sets up every volume that a container of the pod mounts; failures are logged and retried. A volume that is set up does not block the
-   * sync
-   * when it cannot be updated. Follows kubelet `WaitForAttachAndMount`.
+   * sync when it cannot be updated. Follows kubelet `WaitForAttachAndMount`.
    *
    * @throws {AgentError} `deadline_exceeded` after 2 min 3 s; `failed_precondition` at once for claims that cannot be used; the signal's
    *   reason when it aborts first
@@ -325,8 +324,7 @@ export class PodVolumes {
 
   /**
    * Removes the directories of pods that are neither desired nor running, unless something is still mounted in them (R73). A failure does
-   * not
-   * affect the others.
+   * not affect the others.
    *
    * @throws {AgentError} `failed_precondition` with all failures, after every pod was tried
    */

@@ -54,12 +54,10 @@ export class SubPaths {
 
   /**
    * Returns the path to mount in place of the subpath. Missing elements are created as directories, the last with the mode of the volume. A
-   * subpath
-   * that was replaced since it was prepared, such as a config map's file, is prepared again.
+   * subpath that was replaced since it was prepared, such as a config map's file, is prepared again.
    *
    * @throws {AgentError} `deadline_exceeded` when the volume does not respond; `failed_precondition` when it does not exist, or the subpath
-   * leads
-   * out of it or cannot be created. The cause is only logged, as it could reveal to a pod what is on the host.
+   *   leads out of it or cannot be created. The cause is only logged, as it could reveal to a pod what is on the host.
    */
   async prepare(mount: SubPathMount): Promise<string> {
     const requested = join(mount.volumePath, mount.subPath);

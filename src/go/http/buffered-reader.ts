@@ -9,8 +9,7 @@ const unlimited = Infinity;
 
 /**
  * A parser step: a generator that yields when it needs more bytes than have arrived, and throws the error that ended the connection. Thus
- * one
- * parser serves any transport and fragmentation, without a promise per line.
+ * one parser serves any transport and fragmentation, without a promise per line.
  */
 export type Reading<T> = Generator<undefined, T, undefined>;
 
@@ -22,8 +21,7 @@ export interface Peeked {
 
 /**
  * BufferedReader reads a peer's data exactly like Go's `bufio.Reader`, including its handling of errors, on which the message of a failed
- * probe
- * depends. A reset is reported once; afterwards the stream is at its end.
+ * probe depends. A reset is reported once; afterwards the stream is at its end.
  */
 export class BufferedReader {
   readonly #buffer = Buffer.allocUnsafe(bufferBytes);

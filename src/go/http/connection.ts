@@ -203,8 +203,7 @@ const keptBytes = 16;
 
 /**
  * Tap sits between TLS and its socket: it records the server's first bytes, and whether the server stopped within a record, which OpenSSL
- * does not
- * report.
+ * does not report.
  */
 class Tap extends Duplex {
   readonly #socket: Socket;

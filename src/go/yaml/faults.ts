@@ -61,8 +61,7 @@ function anchorInItself(doc: Document): string | undefined {
 
 /**
  * True when the document ends before the error. Text further to the left than its mapping or list, or after a scalar or flow collection,
- * belongs
- * to another document for the kubelet's reader, which reads only the first.
+ * belongs to another document for the kubelet's reader, which reads only the first.
  */
 export function endsBefore(error: YAMLError, { doc, lines }: Composed): boolean {
   const root = doc?.contents;
@@ -214,8 +213,7 @@ function unclosed(plain: string, before: string): Wording | undefined {
 
 /**
  * Returns the error of a key without `:`, or with it on a later line. The kubelet's reader stops at what follows the key, except for the
- * first key of
- * a mapping, which it cannot recognize as a key.
+ * first key of a mapping, which it cannot recognize as a key.
  */
 function brokenKey(
   plain: string,

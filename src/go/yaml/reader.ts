@@ -10,8 +10,7 @@ const faultMark = '\uffff';
 
 /**
  * Decodes bytes like go-yaml's reader: UTF-16 with a byte order mark, otherwise UTF-8. The mark is kept, as it distinguishes YAML from
- * JSON. Bytes that
- * cannot be decoded give a text for which {@link readerFault} returns the error.
+ * JSON. Bytes that cannot be decoded give a text for which {@link readerFault} returns the error.
  */
 export function yamlText(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16Text(bytes);

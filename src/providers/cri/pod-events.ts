@@ -14,8 +14,7 @@ export interface PodEventsDeps {
 
 /**
  * Reports pods whose containers changed according to the runtime's events, until `signal` aborts. Without event support nothing is
- * reported; a
- * lost stream is opened again. Missed events are harmless: events only make the next listing come earlier.
+ * reported; a lost stream is opened again. Missed events are harmless: events only make the next listing come earlier.
  */
 export async function watchPodEvents(
   { runtime, clock }: PodEventsDeps,

@@ -36,8 +36,7 @@ const reduced = ({ metadata, spec }: Pod): Pod => ({
 
 /**
  * MemoryJournal persists the pods of a memory provider, so that they survive its process like those of a runtime: a file with one line per
- * change; the last
- * line of a pod counts. Changes of one turn of the event loop are written together.
+ * change; the last line of a pod counts. Changes of one turn of the event loop are written together.
  */
 export class MemoryJournal {
   readonly #path: string;

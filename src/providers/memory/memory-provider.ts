@@ -52,8 +52,7 @@ export type MemoryCall = 'syncPod' | 'resizePod' | 'killPod' | 'listPods' | 'get
 
 /**
  * MemoryProvider keeps pods as records with data as behaviour: the fake of all tests, and the provider of scale runs. The cost of a call
- * does not
- * depend on the number of other pods; an idle pod has no timer.
+ * does not depend on the number of other pods; an idle pod has no timer.
  * @example
  * const provider = new MemoryProvider({ clock: new FakeClock() });
  */

@@ -44,8 +44,7 @@ const eventTypes: Readonly<Record<ContainerChange, ContainerEventType>> = {
 
 /**
  * ProcessRuntime runs containers as local processes: each one a session and process group under a small supervisor, which keeps the
- * process, its
- * output and its exit code while no agent runs. Nothing is isolated: see docs/providers.md.
+ * process, its output and its exit code while no agent runs. Nothing is isolated: see docs/providers.md.
  *
  * Call {@link ProcessRuntime.open} first; it takes over what an earlier agent left.
  */

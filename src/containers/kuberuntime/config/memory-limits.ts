@@ -94,8 +94,7 @@ function swapShare(
 
 /**
  * Returns the memory that the kernel reserves for a container (`memory.min` for guaranteed pods, `memory.low` for others) and the value at
- * which
- * it throttles the container (`memory.high`), a multiple of the page size between request and limit.
+ * which it throttles the container (`memory.high`), a multiple of the page size between request and limit.
  *
  * Follows the memory QoS part of `generateLinuxContainerResources`.
  */

@@ -74,8 +74,7 @@ export interface SecurityInputs {
  * Follows `determineEffectiveSecurityContext` (pkg/kubelet/kuberuntime).
  *
  * @throws {AgentError} `invalid_argument` for a localhost profile without a name, an unknown AppArmor type or `supplementalGroupsPolicy`,
- * or a
- * user namespace that cannot be provided
+ *   or a user namespace that cannot be provided
  */
 export function containerSecurityContext(
   container: Container,

@@ -53,8 +53,7 @@ const localhostPrefix = 'localhost/';
 
 /**
  * Returns the AppArmor profile of a container: its own, otherwise that of the pod's deprecated annotation, otherwise the pod's; in CRI's
- * current
- * and deprecated fields. Follows `apparmor.GetProfile`.
+ * current and deprecated fields. Follows `apparmor.GetProfile`.
  *
  * @throws {AgentError} `invalid_argument` when a localhost profile has no name, or the type is unknown
  */

@@ -48,8 +48,7 @@ const isGone = (uid: string, pods: GcPods): boolean =>
 
 /**
  * Returns the dead containers to remove: those of deleted pods, then those above the limit per container, then those above the limit per
- * node,
- * oldest first. Follows `evictContainers` (pkg/kubelet/kuberuntime/kuberuntime_gc.go).
+ * node, oldest first. Follows `evictContainers` (pkg/kubelet/kuberuntime/kuberuntime_gc.go).
  */
 export function containersToCollect<T extends GcContainer>(
   containers: readonly T[],

@@ -112,7 +112,9 @@ export class CertificateManager {
     try {
       return store.current();
     } catch (reason) {
-      logger.error('a stored certificate cannot be used; another is asked for', { err: messageOf(reason) });
+      logger.error('the stored certificate cannot be used; another one is requested', {
+        err: messageOf(reason),
+      });
       return undefined;
     }
   }

@@ -157,7 +157,7 @@ export class LogPump {
     if (size - this.#offsets[stream] <= maxBacklogBytes) return;
     const dropped = size - this.#offsets[stream] - keptBacklogBytes;
     const note = Buffer.from(
-      `podtender: ${dropped} bytes of output were dropped: it was written faster than it can be kept\n`,
+      `podtender: ${dropped} bytes of output were dropped: the container writes faster than its log can be stored\n`,
     );
     this.#append(convertOutput(note, stream, this.#deps.clock.now(), true).log);
     this.#advance(stream, dropped);

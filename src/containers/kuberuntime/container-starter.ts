@@ -172,12 +172,12 @@ export class ContainerStarter {
   async #config(
     { pod, observed, podIps }: StartContext,
     { container, targetName, imageVolumes }: StartSpec,
-    made: { image: PresentImage; restartCount: number },
+    prepared: { image: PresentImage; restartCount: number },
   ): Promise<ContainerConfig> {
     const { helper, files, random, podLogsRoot, resources, security, images, features } = this.#deps;
     const target = targetId(observed, targetName);
     const options = await helper.generateRunContainerOptions(pod, container, podIps, imageVolumes);
-    const imageUser = made.image.user ?? (await images.userOf(made.image.imageRef));
+    const imageUser = prepared.image.user ?? (await images.userOf(prepared.image.imageRef));
     const users = await podUsersOf(pod, helper);
     const { podContainerDir = '' } = options;
     const terminationLog =
@@ -190,8 +190,8 @@ export class ContainerStarter {
     ]);
     return generateContainerConfig(container, pod, {
       options,
-      restartCount: made.restartCount,
-      imageRef: made.image.imageRef,
+      restartCount: prepared.restartCount,
+      imageRef: prepared.image.imageRef,
       resources,
       security,
       ...(features && { features }),
@@ -277,7 +277,7 @@ export class ContainerStarter {
     try {
       if ((await files.filesIn(dirname(target))).length > 0) await files.link(target, link);
     } catch (err) {
-      logger.warn('link to the container log could not be made', { link, err: messageOf(err) });
+      logger.warn('link to the container log could not be created', { link, err: messageOf(err) });
     }
   }
 

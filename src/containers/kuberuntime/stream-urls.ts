@@ -32,5 +32,5 @@ const unable = (what: string): AgentError => new AgentError('unimplemented', `th
 
 function urlOf({ url = '' }: { readonly url?: string }): URL {
   if (URL.canParse(url)) return new URL(url);
-  throw new AgentError('internal', `the runtime gave no streaming URL but "${url}"`);
+  throw new AgentError('internal', `the runtime returned an invalid streaming URL: "${url}"`);
 }

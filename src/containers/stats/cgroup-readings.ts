@@ -34,7 +34,7 @@ interface About {
   readonly startedAt: number | undefined;
 }
 
-const nobody: About['labels'] = { name: '', image: '', container: '', pod: '', namespace: '' };
+const noLabels: About['labels'] = { name: '', image: '', container: '', pod: '', namespace: '' };
 
 /** CgroupReadings reads the cgroups of node and pods for `/metrics/cadvisor`, as the kubelet does with cAdvisor. */
 export class CgroupReadings {
@@ -91,7 +91,7 @@ export class CgroupReadings {
   #pod(pod: Pod, usage: ServedPodUsage, at: number): readonly CgroupReading[] {
     const { tree, kubepods } = this.#deps;
     const name = podCgroup(kubepods, pod);
-    const labels = { ...nobody, pod: usage.name, namespace: usage.namespace };
+    const labels = { ...noLabels, pod: usage.name, namespace: usage.namespace };
     const about = { labels, at, startedAt: usage.startedAt };
     const byId = new Map(usage.containers.map((container) => [bareId(container.id), container]));
     return [
@@ -142,7 +142,7 @@ export class CgroupReadings {
   }
 }
 
-const ofNode = ({ at, bootedAt }: NodeUsage): About => ({ labels: nobody, at, startedAt: bootedAt });
+const ofNode = ({ at, bootedAt }: NodeUsage): About => ({ labels: noLabels, at, startedAt: bootedAt });
 
 /** Returns the runtime's own id in a cgroup name. */
 const idIn = (folder: string): string => folder.replace(/\.scope$/, '').replace(/^.*-/, '');

@@ -309,7 +309,7 @@ export class PodVolumes {
         mounter.mountsUnder(layout.podDir(rootDir, uid)).length > 0
       );
     } catch (reason) {
-      this.#deps.logger.error('pod found, but its volumes cannot be looked at', {
+      this.#deps.logger.error('the volumes of a pod directory cannot be inspected', {
         uid,
         err: messageOf(reason),
       });

@@ -128,8 +128,8 @@ export function parseYaml(source: string): Parsed {
 const unreadable = (fault: string): SyntaxFault => ({
   message: `yaml: ${fault}`,
   advice: fault.startsWith('control')
-    ? 'the text holds characters that nobody sees; take them out, or write them as escapes'
-    : 'the file is not in UTF-8, nor in UTF-16 with a byte order mark; convert it',
+    ? 'the text contains invisible control characters; remove them, or write them as escapes'
+    : 'the file is neither UTF-8 nor UTF-16 with a byte order mark; convert it',
 });
 
 function syntaxFaultOf(text: string, composed: Composed): SyntaxFault | undefined {
@@ -183,8 +183,7 @@ function unusableKey(doc: Document): SyntaxFault | undefined {
   if (key !== undefined)
     return {
       message: `yaml: invalid map key: ${key}`,
-      advice:
-        'a list or mapping stands where a key is expected; was a template like `{{ x }}` left as it is?',
+      advice: 'a list or mapping is used as a key; is this an unrendered template such as `{{ x }}`?',
     };
   const value = valueOfNullKey(doc.contents);
   if (value === undefined) return undefined;

@@ -35,7 +35,7 @@ export function expansionFault(plain: string, doc: Document | undefined): Syntax
   if (plain.startsWith('Merge sources must be'))
     return {
       message: 'yaml: map merge requires map or sequence of maps as the value',
-      advice: 'behind `<<:` stands a mapping, or a list of them',
+      advice: 'the value of `<<:` must be a mapping, or a list of mappings',
     };
   const circle = doc && anchorInItself(doc);
   if (circle !== undefined)

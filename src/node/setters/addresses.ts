@@ -24,20 +24,20 @@ export interface AddressSettings {
 const isUnspecified = (ip: string): boolean => ip === '0.0.0.0' || ip === '::';
 
 /** Sets the node's internal addresses, in canonical form, and its host name (kubelet `nodestatus.NodeAddress`). */
-export async function nodeAddress(node: Node, given: AddressSettings): Promise<SetterResult> {
-  const settings = { ...given, nodeIps: given.nodeIps.map(canonicalIp) };
+export async function nodeAddress(node: Node, options: AddressSettings): Promise<SetterResult> {
+  const settings = { ...options, nodeIps: options.nodeIps.map(canonicalIp) };
   const { nodeIps, externalCloudProvider, hostname } = settings;
   const specified = nodeIps.slice(0, 2).map((ip) => (isUnspecified(ip) ? undefined : ip));
   const fault = faultOf(specified, settings);
   if (fault !== undefined) return { node, error: fault };
   const annotated = annotate(node, externalCloudProvider ? specified : []);
-  const known = node.status?.addresses ?? [];
-  if (externalCloudProvider && known.length > 0) return { node: annotated };
-  if (externalCloudProvider && nodeIps.length === 0) return { node: told(annotated, [], hostname) };
-  return await findAndTell(annotated, specified, settings);
+  const existing = node.status?.addresses ?? [];
+  if (externalCloudProvider && existing.length > 0) return { node: annotated };
+  if (externalCloudProvider && nodeIps.length === 0) return { node: withAddresses(annotated, [], hostname) };
+  return await findAndSet(annotated, specified, settings);
 }
 
-async function findAndTell(
+async function findAndSet(
   node: Node,
   [first, second]: readonly (string | undefined)[],
   settings: AddressSettings,
@@ -45,7 +45,7 @@ async function findAndTell(
   const name = node.metadata?.name ?? '';
   try {
     const ips = [first ?? (await findAddress(name, settings)), ...(first && second ? [second] : [])];
-    return { node: told(node, ips, settings.hostname) };
+    return { node: withAddresses(node, ips, settings.hostname) };
   } catch (reason) {
     return { node, error: `can't get ip address of node ${name}. error: ${messageOf(reason)}` };
   }
@@ -70,13 +70,13 @@ async function findAddress(name: string, settings: AddressSettings): Promise<str
 
 function annotate(node: Node, ips: readonly (string | undefined)[]): Node {
   const { [providedNodeIpAnnotation]: before, ...others } = node.metadata?.annotations ?? {};
-  const given = ips[0] === undefined ? undefined : ips.filter((ip) => ip !== undefined).join(',');
-  if (given === before) return node;
-  const annotations = given === undefined ? others : { ...others, [providedNodeIpAnnotation]: given };
+  const nodeIp = ips[0] === undefined ? undefined : ips.filter((ip) => ip !== undefined).join(',');
+  if (nodeIp === before) return node;
+  const annotations = nodeIp === undefined ? others : { ...others, [providedNodeIpAnnotation]: nodeIp };
   return { ...node, metadata: { ...node.metadata, annotations } };
 }
 
-function told(node: Node, ips: readonly string[], hostname: string): Node {
+function withAddresses(node: Node, ips: readonly string[], hostname: string): Node {
   return withStatus(node, {
     addresses: [
       ...ips.map((address) => ({ type: 'InternalIP', address })),

@@ -101,12 +101,12 @@ export function pressureCondition(
   const before = node.status?.conditions?.[at];
   const [reason, message, event] = underPressure ? bad : good;
   if (before?.status === status) {
-    const { reason: kept, message: said } = before;
+    const { reason: previousReason, message: previousMessage } = before;
     const same = {
       type,
       status,
-      ...(kept !== undefined && { reason: kept }),
-      ...(said !== undefined && { message: said }),
+      ...(previousReason !== undefined && { reason: previousReason }),
+      ...(previousMessage !== undefined && { message: previousMessage }),
     };
     return { node: put(node, same, now, at) };
   }

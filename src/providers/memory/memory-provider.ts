@@ -281,7 +281,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       return {
         ...result,
         reason: 'RunContainerError',
-        message: `container ${name} was told to fail to start`,
+        message: `container ${name} is configured to fail to start`,
       };
     }
     const instance: Instance = {

@@ -76,10 +76,7 @@ function containerFaults(
       container.tty === true && !hasTerminals,
       says('tty: a terminal needs the programs script (bsdutils) and stty (coreutils) on the host'),
     ],
-    [
-      (container.volumeDevices ?? []).length > 0,
-      says('volumeDevices: block devices cannot be given to a process'),
-    ],
+    [(container.volumeDevices ?? []).length > 0, says('volumeDevices: a process cannot have block devices')],
     ...(container.ports ?? []).flatMap((port) => [
       [
         port.hostPort !== undefined && port.hostPort !== port.containerPort,

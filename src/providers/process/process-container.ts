@@ -423,8 +423,7 @@ function ending(code: number | undefined): Pick<Outcome, 'exitCode' | 'reason' |
   return {
     exitCode: 255,
     reason: 'Unknown',
-    message:
-      'the container ended while nobody saw it: the machine was restarted or its supervisor was killed',
+    message: 'the container ended unobserved: the machine was restarted or its supervisor was killed',
   };
 }
 

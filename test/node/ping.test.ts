@@ -23,23 +23,26 @@ const kinds: Readonly<Record<string, { ping: () => unknown; fault: string | unde
   },
 };
 
-test.for(Object.keys(kinds))('a ping that %s is reported, and so is the next one that succeeds', async (kind) => {
-  const { ping, fault } = kinds[kind] ?? { ping: () => undefined, fault: '' };
-  const clock = new FakeClock();
-  const faults: unknown[] = [];
-  let act = ping;
-  const provider = { ping: () => act() } as NodeProvider;
-  const loop = new PingLoop(provider, clock, { intervalMs: 10_000, timeoutMs: 5000 });
-  const stop = new AbortController();
-  const running = loop.run(() => faults.push(loop.fault), stop.signal);
-  await clock.advance(6000);
-  expect(loop.fault).toBe(fault);
-  act = () => Promise.resolve();
-  await clock.advance(15_000);
-  expect(loop.fault).toBeUndefined();
-  expect(faults).toEqual(fault === undefined ? [undefined] : [fault, undefined]);
-  stop.abort();
-  await settle();
-  await running;
-  expect(clock.pending).toBe(0);
-});
+test.for(Object.keys(kinds))(
+  'a ping that %s is reported, and so is the next one that succeeds',
+  async (kind) => {
+    const { ping, fault } = kinds[kind] ?? { ping: () => undefined, fault: '' };
+    const clock = new FakeClock();
+    const faults: unknown[] = [];
+    let act = ping;
+    const provider = { ping: () => act() } as NodeProvider;
+    const loop = new PingLoop(provider, clock, { intervalMs: 10_000, timeoutMs: 5000 });
+    const stop = new AbortController();
+    const running = loop.run(() => faults.push(loop.fault), stop.signal);
+    await clock.advance(6000);
+    expect(loop.fault).toBe(fault);
+    act = () => Promise.resolve();
+    await clock.advance(15_000);
+    expect(loop.fault).toBeUndefined();
+    expect(faults).toEqual(fault === undefined ? [undefined] : [fault, undefined]);
+    stop.abort();
+    await settle();
+    await running;
+    expect(clock.pending).toBe(0);
+  },
+);

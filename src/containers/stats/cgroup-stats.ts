@@ -149,7 +149,9 @@ class Pass {
     const usage = this.#usage(name);
     const folders = this.#deps.tree.folders(name, 'memory');
     const ids = new Map([...containerIds.values()].map((id) => [id, id]));
-    const folderById = new Map(folders.toReversed().map((folder) => [containerOfCgroup(folder, ids), folder]));
+    const folderById = new Map(
+      folders.toReversed().map((folder) => [containerOfCgroup(folder, ids), folder]),
+    );
     const sandbox = ids.size > 0 && folderById.get(undefined);
     const sandboxPid = sandbox && this.#firstPid(name, sandbox);
     return {

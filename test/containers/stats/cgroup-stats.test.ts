@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { CgroupStats, containerOfCgroup, type StatsTarget } from '../../../src/containers/stats/cgroup-stats.ts';
+import {
+  CgroupStats,
+  containerOfCgroup,
+  type StatsTarget,
+} from '../../../src/containers/stats/cgroup-stats.ts';
 import { kernelCgroupFiles } from '../../../src/containers/cm/files.ts';
 import { detectCgroups } from '../../../src/containers/cm/host.ts';
 import { CgroupTree } from '../../../src/containers/cm/tree.ts';

@@ -91,7 +91,7 @@ export const dns1035Label: NameRule = rule(
   63,
 );
 
-/** A DNS subdomain of RFC 1123: labels with dots between, at most 253. */
+/** RFC 1123 DNS subdomain: labels separated by dots, at most 253. */
 export const dns1123Subdomain: NameRule = rule(patterns.subdomain, subdomainMessage, 253);
 
 /** Like a subdomain, with underscores: DNS search paths. */

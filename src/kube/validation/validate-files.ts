@@ -29,7 +29,7 @@ export interface ManifestReport {
   readonly problems: readonly ManifestProblem[];
   /** What of sound pods will not be kept, in the same order; absent: it was not asked for. */
   readonly warnings?: readonly ManifestProblem[];
-  /** How many pods were looked at. */
+  /** Number of checked pods. */
   readonly pods: number;
   /** Documents that are not pods; they are not checked. */
   readonly others: readonly (ManifestProblem & {

@@ -3,7 +3,6 @@ import { parseDocument, type Position, type TextDocument } from '../../go/yaml/d
 import { withLineFeeds } from '../../go/yaml/reader.ts';
 import { typeMetaOf } from '../../go/go-types.ts';
 import { decodeStruct } from '../decode/pod-decoder.ts';
-import { ownMember, setOwn } from '../../base/own.ts';
 import type { Pod } from '../types.ts';
 import { unknownFields } from '../decode/unknown-fields.ts';
 import { defaultPod } from './defaults.ts';

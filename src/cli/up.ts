@@ -67,7 +67,8 @@ async function conduct<Options extends Pick<UpOptions, 'output'>>(
     if (!running) return exitCodes.ok;
     const unwatch = watch(running, reporter, task.joins);
     const end = await Promise.race([signalled.promise, running.failed]);
-    const code = await finish({ running, reporter, force: force.signal, task }, end);
+    const ending = finish({ running, reporter, force: force.signal, task }, end);
+    const code = await Promise.race([ending, overdue(force.signal, deps.clock, reporter)]);
     unwatch();
     return code;
   } finally {
@@ -144,6 +145,23 @@ interface Ending {
   readonly reporter: Reporter;
   readonly force: AbortSignal;
   readonly task: Pick<Task<unknown>, 'leaveRunning'>;
+}
+
+/** How long the end takes at most after a second Ctrl-C, ms. */
+const forcedMs = 10_000;
+
+/** Resolves some time after `force` aborts, for the end that hangs: a provider's methods may never settle. */
+function overdue(force: AbortSignal, clock: Clock, reporter: Reporter): Promise<number> {
+  return new Promise((resolve) => {
+    force.addEventListener('abort', () => {
+      clock.timer(forcedMs, () => {
+        reporter.close();
+        const message = `not everything was stopped within ${forcedMs / 1000} s: the provider does not answer`;
+        reporter.notice({ type: 'error', message });
+        resolve(exitCodes.forced);
+      });
+    });
+  });
 }
 
 async function finish({ running, reporter, force, task }: Ending, end: 'signal' | Error): Promise<number> {

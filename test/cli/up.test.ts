@@ -15,7 +15,10 @@ const options: UpOptions = {
 };
 
 /** A run of `up` on an agent that does what the test says, with everything it wrote. */
-function scene(more: Partial<UpOptions> = {}, isTTY = false) {
+function scene(
+  { hangs = false, ...more }: Partial<UpOptions> & { readonly hangs?: boolean } = {},
+  isTTY = false,
+) {
   const clock = new FakeClock(Date.parse('2026-11-21T08:00:00Z'));
   const failed = Promise.withResolvers<Error>();
   const stopped = Promise.withResolvers<undefined>();
@@ -39,7 +42,7 @@ function scene(more: Partial<UpOptions> = {}, isTTY = false) {
       progress = onProgress;
       force.addEventListener('abort', () => {
         calls.push('forced');
-        stopped.resolve(undefined);
+        if (!hangs) stopped.resolve(undefined);
       });
       await stopped.promise;
     },
@@ -173,4 +176,17 @@ test('a terminal gets the table, written anew in place, and no timer is left', a
   await up.code;
   expect(up.clock.pending).toBe(0);
   expect(up.written().split('\u001b[?1049l').at(-1)).toMatch(/^1 pod: .*\n.*Running.*\nStopped\./s);
+});
+
+test('a second signal ends it also when the provider never answers', async () => {
+  const up = scene({ hangs: true });
+  await settle();
+  up.signal();
+  await settle();
+  up.signal();
+  await up.clock.advance(9999);
+  expect(up.calls).toEqual(['stopPods', 'forced']);
+  await up.clock.advance(1);
+  expect(await up.code).toBe(130);
+  expect(up.written()).toContain('not everything was stopped within 10 s: the provider does not answer');
 });

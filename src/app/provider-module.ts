@@ -8,10 +8,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import { type ProviderFactory, registeredProviders } from '../provider/registry.ts';
 
 /** The command's own providers. */
-export const ownProviders = ['process', 'memory', 'cri', 'eci'] as const;
-export type OwnProvider = (typeof ownProviders)[number];
-
-export const isOwnProvider = (name: string): name is OwnProvider => ownProviders.some((own) => own === name);
+const ownProviders = ['process', 'memory', 'cri', 'eci'] as const;
 
 /** The required methods of a provider. */
 const methods = ['syncPod', 'killPod', 'listPods', 'getPodStatus'] as const;

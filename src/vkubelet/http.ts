@@ -81,9 +81,6 @@ export function attachPodMetricsRoutes(
   attachMetrics(server, routesOf(provider, options));
 }
 
-/** The first releases' name of {@link attachPodMetricsRoutes}. */
-export const attachMetricsRoutes: typeof attachPodMetricsRoutes = attachPodMetricsRoutes;
-
 /** Answers what {@link attachPodRoutes} mounts, for a server of one's own. */
 export const podHandler = (provider: AnyProvider, options: RoutesOptions): PodHandler =>
   podsHandler(routesOf(provider, options));
@@ -91,9 +88,6 @@ export const podHandler = (provider: AnyProvider, options: RoutesOptions): PodHa
 /** Answers `/stats/summary`. */
 export const podStatsSummaryHandler = (provider: AnyProvider, options: RoutesOptions): PodHandler =>
   handlePodStatsSummary(routesOf(provider, options));
-
-/** The first releases' name of {@link podStatsSummaryHandler}. */
-export const metricsSummaryHandler: typeof podStatsSummaryHandler = podStatsSummaryHandler;
 
 /** Mounts any handler on a Node server, upgrades included. */
 export const mountHandler = (

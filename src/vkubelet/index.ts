@@ -4,6 +4,11 @@ export * from './errors.ts';
 export * from './reasons.ts';
 export { type MockConfig, mockConfigOf, type MockOptions, MockProvider } from './mock.ts';
 export * from './http.ts';
+// the first releases' names
+export {
+  attachPodMetricsRoutes as attachMetricsRoutes,
+  podStatsSummaryHandler as metricsSummaryHandler,
+} from './http.ts';
 export { newNode, PingedNodeProvider, type VirtualNode } from './node.ts';
 export {
   type NewProviderFunc,

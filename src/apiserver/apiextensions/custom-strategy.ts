@@ -11,6 +11,7 @@ import { type FieldFault, qualified, StatusError } from '../../apimachinery/stat
 import { bump } from '../registry/deletion.ts';
 import type { Strategy, UpdateRules } from '../registry/strategy.ts';
 import type { WriteContext } from '../request/write-context.ts';
+import { customPrinter } from './custom-columns.ts';
 import type { CustomKind } from './custom-kinds.ts';
 import { definitionKind } from './definition-strategy.ts';
 import { pruned, type Structural, withSchemaDefaults } from './structural.ts';
@@ -91,6 +92,7 @@ export function customStrategy(custom: CustomKind): Strategy {
     createOnUpdate: false,
     unconditionalUpdate: false,
     deleteReturnsObject: false,
+    printer: customPrinter(custom.columns),
     fromStorage(object) {
       if (needsWebhook) throw noWebhook(custom);
       const known = served.get(object);

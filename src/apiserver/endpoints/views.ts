@@ -57,6 +57,12 @@ const withKind = (object: JsonObject, kind: Kind): JsonObject => ({
   ...object,
 });
 
+function rowIn(strategy: Strategy, object: JsonObject, now: number, shown: unknown): JsonObject {
+  const { kind, printer } = strategy;
+  if (!printer) return { ...rowOf(kind, object, now, shown) };
+  return { cells: printer.cells(strategy.fromStorage?.(object) ?? object, now), object: shown };
+}
+
 /** Returns a Table of stored objects. */
 export function tableOf(
   objects: readonly JsonObject[],
@@ -74,8 +80,8 @@ export function tableOf(
     kind: 'Table',
     apiVersion: metaVersion(representation),
     metadata: at.metadata,
-    columnDefinitions: at.columns ? columnsOf(kind) : null,
-    rows: objects.map((object) => rowOf(kind, object, at.now, shown(object))),
+    columnDefinitions: at.columns ? (strategy.printer?.columns ?? columnsOf(kind)) : null,
+    rows: objects.map((object) => rowIn(strategy, object, at.now, shown(object))),
   };
 }
 

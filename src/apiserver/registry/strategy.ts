@@ -3,6 +3,7 @@ import type { JsonObject } from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 import type { ResetFields } from '../../apimachinery/managed-fields/managed-fields.ts';
 import type { FieldFault } from '../../apimachinery/status-error.ts';
+import type { Printer } from '../printers/table-printer.ts';
 import type { WriteContext } from '../request/write-context.ts';
 
 /** UpdateRules says what an update of a (sub)resource may change and must check. */
@@ -34,6 +35,8 @@ export interface Strategy {
   readonly faultGroup?: string;
   /** Whether `validateCreate` checks the metadata itself. */
   readonly validatesMetadata?: boolean;
+  /** How objects are shown in tables; absent: as the built-in kind is. */
+  readonly printer?: Printer;
   readonly createReset: ResetFields;
   readonly main: UpdateRules;
   readonly subresources: Readonly<Record<string, UpdateRules>>;

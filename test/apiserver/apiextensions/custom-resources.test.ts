@@ -388,3 +388,51 @@ test('values that break the schema are refused', async () => {
     'Widget.example.com "wrong" is invalid: [spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string", spec.parts[0].name: Required value]',
   );
 });
+
+test('tables have the columns of the definition, or the age', async () => {
+  const columns = [
+    { name: 'Size', type: 'integer', jsonPath: '.spec.size' },
+    { name: 'Ready', type: 'string', jsonPath: '.spec.conditions[?(@.type=="Ready")].status' },
+    { name: 'First', type: 'string', jsonPath: '.spec.names[0]', priority: 1 },
+    { name: 'Odd', type: 'boolean', jsonPath: ".metadata.annotations['example.com/odd']" },
+  ];
+  const group = 't.example.com';
+  await call(
+    server,
+    'POST',
+    definitionsPath,
+    definition('tabs', { kind: 'Tab', group, version: { additionalPrinterColumns: columns } }),
+  );
+  await call(server, 'POST', definitionsPath, definition('plains', { kind: 'Plain', group }));
+  const at = (plural: string): string => `/apis/${group}/v1/namespaces/default/${plural}`;
+  const conditions = [
+    { type: 'Other', status: 'no' },
+    { type: 'Ready', status: 'True' },
+  ];
+  const tab = {
+    apiVersion: `${group}/v1`,
+    kind: 'Tab',
+    metadata: { name: 't' },
+    spec: { size: 3, conditions, names: ['n'] },
+  };
+  await call(server, 'POST', at('tabs'), tab);
+  await call(server, 'POST', at('plains'), {
+    apiVersion: `${group}/v1`,
+    kind: 'Plain',
+    metadata: { name: 'p' },
+  });
+  const table = async (
+    plural: string,
+  ): Promise<{ columnDefinitions: readonly { name: string }[]; rows: readonly { cells: unknown }[] }> =>
+    (
+      await call(server, 'GET', at(plural), undefined, '', {
+        Accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+      })
+    ).body as never;
+  const tabs = await table('tabs');
+  expect(tabs.columnDefinitions.map(({ name }) => name)).toEqual(['Name', 'Size', 'Ready', 'First', 'Odd']);
+  expect(tabs.rows.map(({ cells }) => cells)).toEqual([['t', 3, 'True', 'n', null]]);
+  const plains = await table('plains');
+  expect(plains.columnDefinitions.map(({ name }) => name)).toEqual(['Name', 'Age']);
+  expect(plains.rows[0]?.cells).toEqual(['p', expect.stringMatching(/^\d+s$/)]);
+});

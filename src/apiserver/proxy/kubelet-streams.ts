@@ -94,5 +94,7 @@ interface Target {
 const spdyHeaders = (incoming: IncomingMessage, tunnel: readonly string[]): string[] => [
   ...sentOn(incoming, /^(connection|upgrade|content-length|sec-websocket-.*)$/i),
   ...['Connection', 'Upgrade', 'Upgrade', 'SPDY/3.1'],
+  // without it Node sends the end of a chunked body, which the kubelet would read as SPDY
+  ...['Content-Length', '0'],
   ...tunnel.flatMap((one) => ['X-Stream-Protocol-Version', one.slice(tunnelled.length)]),
 ];

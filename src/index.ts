@@ -7,6 +7,7 @@
 export { Agent, type AgentEvents } from './agent/agent.ts';
 export type { AgentOptions, AgentProvider, ProviderWithUpkeep } from './agent/agent-options.ts';
 export {
+  containerProvider,
   kuberuntimeProvider,
   type ProviderOptions,
   type RuntimeParts,

@@ -7,6 +7,8 @@ import {
   KubeRuntime,
 } from '../containers/kuberuntime/kube-runtime.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { runtimeUpkeep, type UpkeepSettings } from './garbage-collection.ts';
 import type { ProviderContext } from './provider-context.ts';
 
 /** A container runtime with its specifics, to make a pod provider from. */
@@ -60,3 +62,30 @@ export function kuberuntimeProvider(
     { memoryCapacityBytes: machine.machine.memoryCapacity, ...options },
   );
 }
+
+/** The kubelet's defaults: container logs of at most 10 MiB, 5 files each, checked every 10 s. */
+const upkeepDefaults: UpkeepSettings = { logs: { maxBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 } };
+
+/**
+ * Returns the provider of a container runtime with its garbage collection, for `makeProvider` of an agent: the runtime starts and stops
+ * containers, and the agent does the rest as the kubelet does.
+ *
+ * @example
+ * const makeProvider = containerProvider({ runtime, images }, { runtimeName: 'rooms', podLogsRoot: '/var/log/pods' });
+ * const agent = await Agent.create({ nodeName: 'rooms', rootDir: '/var/lib/rooms', client, makeProvider });
+ */
+export const containerProvider =
+  (
+    parts: RuntimeParts,
+    options: ProviderOptions,
+    upkeep: UpkeepSettings = upkeepDefaults,
+  ): AgentOptions['makeProvider'] =>
+  (context) => {
+    const { runtime, images } = parts;
+    const provider = kuberuntimeProvider(context, parts, options);
+    const { imageRemoved } = context.starts;
+    return {
+      provider,
+      upkeep: runtimeUpkeep({ ...context, provider, runtime, images, imageRemoved }, upkeep),
+    };
+  };

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { AgentError } from '../base/errors.ts';
+import { containerRules, containerTemplates } from './new-provider-container.ts';
 
 /** The contracts that a project can begin with. */
-export const projectContracts = ['pod', 'vkubelet'] as const;
+export const projectContracts = ['pod', 'container', 'vkubelet'] as const;
 export type ProjectContract = (typeof projectContracts)[number];
 
 export interface NewProviderOptions {
@@ -52,13 +53,23 @@ function filesOf({ name, contract, version }: NewProviderOptions): Readonly<Reco
   return {
     'package.json': packageJson(name, version),
     'tsconfig.json': tsconfig,
+    ...sourcesOf(contract, type, name),
+    Dockerfile: dockerfile,
+    'deploy.yaml': deployment(name, contract === 'container' ? containerRules : ''),
+    'README.md': readme(name, contract),
+    '.gitignore': 'node_modules/\ndist/\n',
+  };
+}
+
+function sourcesOf(contract: ProjectContract, type: string, name: string): Readonly<Record<string, string>> {
+  if (contract === 'container')
+    return Object.fromEntries(
+      Object.entries(containerTemplates).map(([path, template]) => [path, filled(template, type, name)]),
+    );
+  return {
     'src/provider.ts': filled(contract === 'pod' ? podTemplate : handlerTemplate, type, name),
     'src/main.ts': main(type, name),
     'test/provider.test.ts': testOf(type),
-    Dockerfile: dockerfile,
-    'deploy.yaml': deployment(name),
-    'README.md': readme(name, contract),
-    '.gitignore': 'node_modules/\ndist/\n',
   };
 }
 
@@ -351,7 +362,7 @@ USER node
 CMD ["node", "src/main.ts"]
 `;
 
-const deployment = (name: string): string => `apiVersion: v1
+const deployment = (name: string, rules: string): string => `apiVersion: v1
 kind: ServiceAccount
 metadata: { name: ${name}, namespace: kube-system }
 ---
@@ -368,7 +379,7 @@ rules:
   - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update] }
   - { apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create] }
   - { apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create] }
----
+${rules}---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: { name: ${name} }
@@ -393,9 +404,15 @@ spec:
           ports: [{ containerPort: 10250 }]
 `;
 
+const contractOf: Readonly<Record<ProjectContract, string>> = {
+  pod: '`podtender/provider`',
+  container: '`podtender/provider` container runtime',
+  vkubelet: '`podtender/vkubelet`',
+};
+
 const readme = (name: string, contract: ProjectContract): string => `# ${name}
 
-A Kubernetes node whose pods run elsewhere, with podtender's ${contract === 'pod' ? '`podtender/provider`' : '`podtender/vkubelet`'} contract.
+A Kubernetes node whose pods run elsewhere, with podtender's ${contractOf[contract]} contract.
 
     npm install
     npm run check

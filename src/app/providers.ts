@@ -3,8 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
-import { kuberuntimeProvider } from '../agent/kuberuntime-provider.ts';
-import { runtimeUpkeep } from '../agent/garbage-collection.ts';
+import { containerProvider } from '../agent/kuberuntime-provider.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
@@ -77,8 +76,7 @@ function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): Ow
       const settings = { dataDir: join(dataDir, 'processes'), hostIp: hostAddress() };
       const runtime = new ProcessRuntime({ settings, clock, random, logger });
       await runtime.open();
-      const provider = kuberuntimeProvider(
-        context,
+      const make = containerProvider(
         { runtime, images: runtime, powers: processPowers(runtime) },
         {
           runtimeName: 'process',
@@ -86,12 +84,9 @@ function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): Ow
           crashBackoff: crashBackOffOf(kubelet),
           deadInstancesKept: deadContainers(agent).maxPerPodContainer,
         },
-      );
-      const upkeep = runtimeUpkeep(
-        { ...context, provider, runtime, images: runtime, imageRemoved: context.starts.imageRemoved },
         { logs: logUpkeep(kubelet), containers: deadContainers(agent) },
       );
-      return { provider, upkeep };
+      return make(context);
     },
   };
 }

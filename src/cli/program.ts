@@ -234,14 +234,17 @@ function addNewProvider(
     .description('Write the TypeScript project of a new provider into a folder of its name.')
     .argument('<name>', 'name of the provider: lower-case letters, digits and dashes')
     .addOption(
-      new Option('--contract <contract>', 'pod: podtender/provider; vkubelet: podtender/vkubelet')
-        .choices(['pod', 'vkubelet'])
+      new Option(
+        '--contract <contract>',
+        'pod: PodProvider; container: ContainerRuntime of podtender/provider; vkubelet: podtender/vkubelet',
+      )
+        .choices(['pod', 'container', 'vkubelet'])
         .default('vkubelet'),
     )
     .helpOption('-h, --help', 'print this help')
     .addHelpText('after', examples(['podtender new-provider my-rooms --contract pod']))
     .action(async (name: string, { contract }: Raw) => {
-      await act({ name, contract: contract === 'pod' ? 'pod' : 'vkubelet', cwd, version });
+      await act({ name, contract: contract as NewProviderOptions['contract'], cwd, version });
     });
 }
 

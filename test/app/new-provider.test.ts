@@ -52,7 +52,10 @@ test('what is generated type-checks', { timeout: 120_000 }, async () => {
     install(join(dir, name), await newProviderProject({ name, contract, cwd: dir, version: '0.1.0' }));
   }
   const options = readFileSync(join(dir, 'my-pod/tsconfig.json'), 'utf8');
-  writeFileSync(join(dir, 'tsconfig.json'), options.replace('["src", "test"]', '["my-pod", "my-vkubelet"]'));
+  writeFileSync(
+    join(dir, 'tsconfig.json'),
+    options.replace('["src", "test"]', JSON.stringify(projectContracts.map((contract) => `my-${contract}`))),
+  );
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const { stdout } = spawnSync(process.execPath, [tsc, '-p', dir, '--skipLibCheck', '--pretty', 'false'], {

@@ -1,3 +1,4 @@
+import type { Stats, StatsFs } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { AgentError } from '../../base/errors.ts';
 import type { ImageService } from '../../provider/container-runtime.ts';
@@ -41,12 +42,19 @@ export async function runtimeFileSystems(
   return { images, containers: layers ? await measured(layers) : images };
 }
 
+/** Returns the file system of a path and the path itself; one after the other, so that a missing path is reported the same way each time. */
+async function statOf(path: string): Promise<[StatsFs, Stats]> {
+  try {
+    return [await statfs(path), await stat(path)];
+  } catch (cause) {
+    throw AgentError.from(cause, 'unavailable');
+  }
+}
+
 async function measured(usage: FilesystemUsage | undefined): Promise<RuntimeFileSystem> {
   const mountpoint = usage?.fsId?.mountpoint ?? '';
   if (mountpoint === '') throw new AgentError('unavailable', 'the runtime does not say where its images are');
-  const [{ dev }, fs] = await Promise.all([stat(mountpoint), statfs(mountpoint)]).catch((cause: unknown) => {
-    throw AgentError.from(cause, 'unavailable');
-  });
+  const [fs, { dev }] = await statOf(mountpoint);
   const { usedBytes, inodesUsed } = usage ?? {};
   return {
     mountpoint,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { messageOf } from '../../base/errors.ts';
+import { untilAborted } from '../../base/abort.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import {
   type EciAction,
@@ -49,21 +50,21 @@ export class BuiltinEciApi implements EciApi {
 
   async call(action: EciAction, parameters: EciParameters, signal: AbortSignal): Promise<EciAnswer> {
     const { clock, timeoutMs = 15_000, credentials, fetch = globalThis.fetch } = this.#options;
-    const credential = await resolveCredential(credentials);
-    const { query, headers } = this.#sign(action, flatten(parameters), credential);
     const deadline = new AbortController();
     const stop = clock.timer(timeoutMs, () => {
       deadline.abort();
     });
+    const ended = AbortSignal.any([signal, deadline.signal]);
     try {
+      const credential = await untilAborted(resolveCredential(credentials), ended);
+      const { query, headers } = this.#sign(action, flatten(parameters), credential);
       const url = new URL(this.#url);
       url.search = canonicalQuery(query);
-      const ended = AbortSignal.any([signal, deadline.signal]);
       const answer = await fetch(url, { method: 'POST', headers, signal: ended, redirect: 'error' });
       return await readAnswer(answer, ended);
     } catch (reason) {
       signal.throwIfAborted();
-      if (reason instanceof EciError) throw reason;
+      if (reason instanceof EciError || (reason instanceof AgentError && !deadline.signal.aborted)) throw reason;
       if (deadline.signal.aborted)
         throw new EciError({
           eciCode: 'Timeout',

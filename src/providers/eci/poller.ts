@@ -1,3 +1,4 @@
+import { untilAborted } from '../../base/abort.ts';
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -64,7 +65,7 @@ export class Poller {
    */
   async fresh(signal?: AbortSignal): Promise<void> {
     this.start();
-    if (this.#succeededAt === undefined && this.#fault === undefined) await abortable(this.poll(), signal);
+    if (this.#succeededAt === undefined && this.#fault === undefined) await (signal ? untilAborted(this.poll(), signal) : this.poll());
     const { clock, intervalMs } = this.#deps;
     const ageMs = steadyNow(clock) - (this.#succeededAt ?? Number.NEGATIVE_INFINITY);
     if (ageMs <= failuresAllowed * intervalMs + intervalMs / 2) return;
@@ -146,20 +147,5 @@ export class Poller {
     await this.pollDeleting();
     const sinceSeconds = Math.ceil(((failuresAllowed + 1) * intervalMs) / 1000);
     changed(store.applyStates(await listings.states(sinceSeconds, signal), clock.now()));
-  }
-}
-
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => {
-    aborted.reject(signal.reason as Error);
-  };
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

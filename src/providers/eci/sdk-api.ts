@@ -44,7 +44,7 @@ export class SdkEciApi implements EciApi {
 
   async call(action: EciAction, parameters: EciParameters, signal: AbortSignal): Promise<EciAnswer> {
     const { timeoutMs = 15_000 } = this.#options;
-    const client = await this.#clientNow();
+    const client = await this.#bounded(this.#clientNow(), action, signal);
     const params = {
       action,
       version: eciVersion,

@@ -158,6 +158,12 @@ test('an answer that never comes ends at the deadline', async () => {
   eci.faults.length = 0;
 });
 
+test('credentials that never come end at the deadline too', async () => {
+  const credentials = (): Promise<never> => new Promise(() => undefined);
+  const api = new BuiltinEciApi({ endpoint: eci.url, credentials, clock: systemClock, timeoutMs: 50 });
+  await expect(api.call('ListUsage', {}, never)).rejects.toMatchObject({ eciCode: 'Timeout' });
+});
+
 test('parameters are flattened with numbers from 1, undefined ones left out', () => {
   expect(flatten({ A: [{ B: 'x', C: [true, 2] }], D: undefined, E: { F: 'y' } })).toEqual({
     'A.1.B': 'x',

@@ -110,7 +110,7 @@ const rows = {
   vkubelet: [
     ...contract,
     ...['pki', 'metrics', 'api', 'streams', 'config', 'certificates', 'status', 'node', 'pods', 'server'],
-    ...containers('envvars', 'stats'),
+    ...containers('envvars', 'stats', 'volumes', 'objects'),
     'agent',
   ],
   // the command

@@ -7,7 +7,7 @@ import type { Random } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Node } from '../kube/types.ts';
-import type { PodProvider } from '../provider/provider.ts';
+import type { NodeDescription, PodProvider } from '../provider/provider.ts';
 import type { EmbeddedApiServer } from '../apiserver/server.ts';
 import {
   type AnyProvider,
@@ -129,6 +129,7 @@ function nodeOf(options: RunNodeOptions, server: EmbeddedApiServer | undefined):
     async (config) => {
       const { provider } = options;
       const made = typeof provider === 'function' ? await provider(config) : provider;
+      describeNode(config.node, made);
       const side = options.nodeProvider ?? nodeSideOf(made);
       return side ? [made, side] : [made];
     },
@@ -160,6 +161,18 @@ function configure(config: NodeConfig, options: RunNodeOptions, server: Embedded
 }
 
 /** Returns the health of a provider with a ping. */
+/** Adds what the provider says of its node, where nothing else is set. */
+function describeNode(spec: MutableNode, provider: NodeProviderLike): void {
+  const { node } = provider as { readonly node?: NodeDescription };
+  if (!node) return;
+  const { labels = {}, optionalLabels = {}, taints = [], capacity = {} } = node;
+  spec.metadata.labels = { ...optionalLabels, ...labels, ...spec.metadata.labels };
+  const taken = new Set((spec.spec.taints ?? []).map(({ key }) => key));
+  const more = taints.filter(({ key }) => !taken.has(key));
+  spec.spec = { ...spec.spec, taints: [...(spec.spec.taints ?? []), ...more] };
+  spec.status.capacity = { ...spec.status.capacity, ...capacity };
+}
+
 function nodeSideOf(provider: NodeProviderLike): NodeProvider | undefined {
   const { ping } = provider as { readonly ping?: unknown };
   if (typeof ping !== 'function') return undefined;

@@ -96,6 +96,15 @@ export interface PodProvider extends ProviderPowers {
   getListedPodStatus?(listed: RuntimePod, signal?: AbortSignal): Promise<RuntimePodStatus>;
 }
 
+/** What of its Node a provider decides, where pods do not run on this machine: a quota is its capacity. */
+export interface NodeDescription {
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Labels that the node does without where its identity may not set them. */
+  readonly optionalLabels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
+  readonly capacity?: Readonly<Record<string, string>>;
+}
+
 /** The methods of a provider for the node. */
 export interface NodeProvider {
   /** Resolves while the provider can run pods; otherwise rejects with the reason, and the node is NotReady. */

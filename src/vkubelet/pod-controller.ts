@@ -20,11 +20,14 @@ import { PodConfig, SourcesReady } from '../config/pod-config.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { nameOf, namespaceOf, type PodSource, uidOf } from '../kube/names.ts';
 import type { ConfigMap, KubeObject, Node, Pod, Secret, Service } from '../kube/types.ts';
+import { TokenManager } from '../containers/objects/token-manager.ts';
+import type { PodHost } from '../pods/pod-host.ts';
 import { PodsController, type PodsControllerOptions } from '../pods/pods-controller.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { AnyProvider } from './contract.ts';
 import { resolveEnvironment } from './environment.ts';
 import { invalidInput } from './errors.ts';
+import { nativeHost } from './native-host.ts';
 import { HandlerProvider, type HandlerProviderDeps } from './handler-provider.ts';
 
 /** What a pod controller is made of; the client, the provider and the node's name are needed. */
@@ -156,7 +159,8 @@ export class PodController {
       const { provider } = this.#config;
       if (!isPodProvider(provider)) adapted = this.#adapt(provider, recorder);
       const controller = this.#assemble(config, recorder);
-      controller.registerProvider(adapted ?? (provider as PodProvider));
+      if (adapted) controller.registerProvider(adapted);
+      else controller.registerProvider(provider as PodProvider, this.#nativeHost(recorder));
       this.#controller = controller;
       this.#started.resolve(controller);
       adapted?.start();
@@ -248,6 +252,19 @@ export class PodController {
             if (!isApiNotFound(reason)) throw reason;
           });
       },
+    });
+  }
+
+  /** What a provider of `podtender/provider` gets from the agent elsewhere. */
+  #nativeHost(recorder: EventRecorder): Partial<PodHost> {
+    const { client, random = systemRandom } = this.#config;
+    const tokens = new TokenManager(client, this.#clock, random);
+    return nativeHost({
+      configMap: (namespace, name) => client.get<ConfigMap>(configMapResource, { namespace, name }),
+      secret: (namespace, name) => client.get<Secret>(secretResource, { namespace, name }),
+      token: (pod, wish) => tokens.get(pod, wish),
+      resolveEnvironment: (pod) => this.#resolve(pod, recorder),
+      nodeAllocatable: () => this.#node()?.status?.allocatable ?? {},
     });
   }
 

@@ -64,7 +64,8 @@ export class BuiltinEciApi implements EciApi {
       return await readAnswer(answer, ended);
     } catch (reason) {
       signal.throwIfAborted();
-      if (reason instanceof EciError || (reason instanceof AgentError && !deadline.signal.aborted)) throw reason;
+      if (reason instanceof EciError || (reason instanceof AgentError && !deadline.signal.aborted))
+        throw reason;
       if (deadline.signal.aborted)
         throw new EciError({
           eciCode: 'Timeout',

@@ -65,7 +65,8 @@ export class Poller {
    */
   async fresh(signal?: AbortSignal): Promise<void> {
     this.start();
-    if (this.#succeededAt === undefined && this.#fault === undefined) await (signal ? untilAborted(this.poll(), signal) : this.poll());
+    if (this.#succeededAt === undefined && this.#fault === undefined)
+      await (signal ? untilAborted(this.poll(), signal) : this.poll());
     const { clock, intervalMs } = this.#deps;
     const ageMs = steadyNow(clock) - (this.#succeededAt ?? Number.NEGATIVE_INFINITY);
     if (ageMs <= failuresAllowed * intervalMs + intervalMs / 2) return;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { projectContracts } from '../../src/app/new-provider.ts';
 import { Consumer, PackedPackage, repository } from '../support/consumer.ts';
 
 /** What those who install the package get: packed, unpacked in a project of their own, type-checked and run there. */
@@ -72,6 +73,24 @@ describe('the packed package', { timeout: 300_000 }, () => {
       'true running 0 rooms\n',
     );
   });
+
+  test.for(projectContracts)(
+    'a project of new-provider --contract %s type-checks, and its own tests pass as generated',
+    (contract) => {
+      const name = `my-${contract}`;
+      const program = join(consumer.package, 'bin/podtender.mjs');
+      const written = consumer.run(process.execPath, [program, 'new-provider', name, '--contract', contract]);
+      expect(written, written.output).toMatchObject({ code: 0 });
+      const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+      expect(consumer.run(process.execPath, [compiler, '-p', name, '--pretty', 'false'])).toEqual({
+        code: 0,
+        output: '',
+      });
+      const tests = consumer.run(process.execPath, ['--test', `${name}/test/*.test.ts`]);
+      expect(tests, tests.output).toMatchObject({ code: 0 });
+      expect(tests.output).toMatch(/pass 1\n/);
+    },
+  );
 
   test('publint and @arethetypeswrong/cli find nothing', () => {
     const bin = (name: string, path: string): string =>

@@ -67,7 +67,7 @@ interface Running {
   readonly containers: ReadonlyMap<string, MockContainer>;
 }
 
-export class MockProvider implements Provider, PodNotifier {
+class MockProvider implements Provider, PodNotifier {
   readonly #nodeName: string;
   readonly #startedAt = Date.now();
   readonly #pods = new Map<string, Running>();

@@ -9,6 +9,7 @@ export const repository = join(import.meta.dirname, '../..');
 /** What `npm pack` takes of the repository, and what its build reads. */
 const sources = [
   'bin',
+  'conformance',
   'docs',
   'examples',
   'scripts',

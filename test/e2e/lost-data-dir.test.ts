@@ -6,7 +6,7 @@ import { noKubectl } from './kubectl.ts';
 import { condition, makeDir, Podtender } from './podtender.ts';
 
 const podOf = (name: string): string =>
-  `{apiVersion: v1, kind: Pod, metadata: {name: ${name}}, spec: {containers: [{name: main, image: a}]}}`;
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: main, image: a}]}\n`;
 
 /** The data directory goes away under a running agent (the issue's "first hour"). */
 describe.skipIf(noKubectl !== undefined)(

@@ -125,7 +125,7 @@ test('requested failures happen once each, and start failures as often as the po
   await expect(provider.listPods()).rejects.toThrow('away');
   expect(await provider.listPods()).toEqual([]);
   const pod = podOf({ 'start-failures': '1' });
-  expect((await sync(pod)).error?.message).toContain('told to fail');
+  expect((await sync(pod)).error?.message).toContain('configured to fail to start');
   expect((await sync(pod)).error).toBeUndefined();
 });
 

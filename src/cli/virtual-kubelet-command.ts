@@ -30,7 +30,7 @@ export function addVirtualKubelet(
     });
 }
 
-/** What is wrong is told as other mistakes on the command line are. */
+/** Reports faults as other mistakes on the command line are reported. */
 function checked(command: Command, read: () => VirtualKubeletOptions): VirtualKubeletOptions {
   try {
     refuseUnknown(command.args);

@@ -64,7 +64,7 @@ export class Entries {
     return this.#byUid.values();
   }
 
-  /** Forgets pods that are gone and that nobody wants any more. */
+  /** Forgets pods that are gone and no longer wanted. */
   forget(wanted: PodSet): void {
     for (const [uid, { state }] of this.#byUid)
       if (!wanted.has(uid) && state === 'gone') this.#byUid.delete(uid);
@@ -128,7 +128,7 @@ export class Entries {
     return entry;
   }
 
-  /** Takes a status; listeners are told if it differs. */
+  /** Takes a status; listeners are called if it differs. */
   set(entry: Entry, status: RuntimePodStatus): void {
     entry.changedAt = steadyNow(this.#clock);
     entry.misses = 0;

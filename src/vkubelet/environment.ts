@@ -25,7 +25,7 @@ type Container_ = Container | EphemeralContainer;
 
 /**
  * The pod with the environment of every container resolved as the kubelet does: `envFrom`, `env`, config maps, secrets, fields, resources,
- * service links and `$(VAR)`. `envFrom` is empty afterwards. What could not be found is told by the thirteen events.
+ * service links and `$(VAR)`. `envFrom` is empty afterwards. What could not be found is reported by the thirteen events.
  *
  * @throws {AgentError} `not_found` naming what a container needs and is not there
  */

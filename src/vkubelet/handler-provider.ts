@@ -406,14 +406,14 @@ export class HandlerProvider implements PodProvider, NodeProvider {
     const copy = structuredClone(pod);
     const entry = this.#entries.entryOf(copy);
     const status = this.#entries.runtimeStatus(entry, copy.status);
-    // an end that is told late, of a pod that is gone already, is better than none
+    // an end that is reported late, of a pod that is gone already, is better than none
     if (entry.state === 'gone' && isUp(status)) return;
     if (entry.state === 'tried' && copy.status) entry.state = 'made';
     this.#entries.set(entry, status);
     this.#mirrorDeletion(entry, copy);
   }
 
-  /** The backend has deleted the pod: users are told by its API object. */
+  /** The backend has deleted the pod: its API object shows it to users. */
   #mirrorDeletion(entry: Entry, { metadata }: Pod): void {
     const { deleteInApi, logger } = this.#deps;
     if (!metadata?.deletionTimestamp || !deleteInApi || entry.adopted) return;

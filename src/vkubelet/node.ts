@@ -361,7 +361,7 @@ function early(): never {
   throw new AgentError('failed_precondition', 'the node has not connected yet: run it first');
 }
 
-/** Rejects when the pod controller ends before it is told to. */
+/** Rejects when the pod controller ends before its signal aborts. */
 function endOf(running: Promise<void>, signal: AbortSignal): Promise<never> {
   const failed = running.then(() => {
     signal.throwIfAborted();

@@ -7,7 +7,7 @@ import {
   type RuntimePodStatus,
 } from '../provider/runtime-pod.ts';
 
-/** The status of a container whose end nobody saw, in the kubelet's words. */
+/** The status of a container whose end was not observed, in the kubelet's words. */
 export const unknownEnd = {
   exitCode: 137,
   reason: 'ContainerStatusUnknown',
@@ -83,7 +83,7 @@ export const listedOf = (status: RuntimePodStatus): RuntimePod => ({
   })),
 });
 
-/** The status of a pod that is gone: nothing of it runs, and ends that nobody saw are unknown. */
+/** The status of a pod that is gone: nothing of it runs, and ends that were not observed are unknown. */
 export const goneStatus = (status: RuntimePodStatus, reported: ReportedStatus): RuntimePodStatus => {
   const ended = (one: RuntimeContainerStatus): RuntimeContainerStatus =>
     one.state === 'running' ? { ...one, ...unknownEnd, state: 'exited' } : one;

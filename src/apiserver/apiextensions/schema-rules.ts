@@ -150,7 +150,7 @@ function setItemFaults(items: JsonObject, path: string): FieldFault[] {
   return [];
 }
 
-/** Rules of lists whose items are told apart. */
+/** Rules of lists whose items have keys. */
 function keyFaults(schema: JsonObject, { path }: Place): FieldFault[] {
   const type = schema['x-kubernetes-list-type'];
   const items = ownMember(schema, 'items');

@@ -178,7 +178,7 @@ function listFaults(value: readonly unknown[], schema: Structural, { path, old }
   ];
 }
 
-/** How the items of a list are told apart; absent where they are not. */
+/** How the items of a list are distinguished; absent where they are not. */
 function keysOf(schema: Structural): ((item: unknown) => string) | undefined {
   const type = schema['x-kubernetes-list-type'];
   if (type === 'set') return canonicalJson;

@@ -271,7 +271,7 @@ export class EciProvider implements PodProvider, NodeProvider {
     return pod;
   }
 
-  /** Groups keep the images that they were made with: a pod that asks for others is told so, once for each image. */
+  /** Groups keep the images that they were made with: a pod that asks for others gets one event for each image. */
   #reportUpdate(pod: Pod, { Containers = [] }: EciContainerGroup): void {
     for (const { name, image } of pod.spec?.containers ?? []) {
       const runs = Containers.find(({ Name }) => Name === name)?.Image;

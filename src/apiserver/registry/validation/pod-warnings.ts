@@ -289,7 +289,7 @@ function overlaps(paths: readonly SourcePath[]): string[] {
   return found;
 }
 
-/** Enters a path, and returns the earlier ones that it meets, at most as many as are told. */
+/** Enters a path, and returns the earlier ones that it meets, at most as many as are reported. */
 function meeting(root: Directory, path: string, index: number): readonly number[] {
   const met: number[] = [];
   let at = root;

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { tcpKeepAlive } from '../base/keep-alive.ts';
-import { type Authority, hour, year } from '../pki/certificates.ts';
+import { type Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
 import { BoundedConnections, type ConnectionLimits } from '../streams/bounded-connections.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
 import { streamTimes } from '../streams/times.ts';
@@ -21,30 +21,19 @@ export async function listen(
     readonly port: number;
     readonly clock: Clock;
     readonly limits?: Partial<ConnectionLimits> | undefined;
+    /** Certificate and key; absent: issued by the authority. */
+    readonly serving?: KeyPair;
+    /** Names for an issued certificate, besides the server's own. */
+    readonly hosts: readonly string[];
+    /** Authorities of client certificates besides the server's own. */
+    readonly clientAuthorities: readonly string[];
   },
 ): Promise<Server> {
-  const now = at.clock.now();
-  const serving = authority.issue({
-    subject: { commonName: 'kube-apiserver' },
-    notBefore: now - hour,
-    notAfter: now + 10 * year,
-    usages: ['server auth'],
-    hosts: [
-      ...new Set([
-        '127.0.0.1',
-        '::1',
-        'localhost',
-        'kubernetes',
-        'kubernetes.default',
-        'kubernetes.default.svc',
-        at.host,
-      ]),
-    ],
-  });
+  const serving = at.serving ?? issued(authority, at);
   const server = createServer({
     cert: serving.cert,
     key: serving.key,
-    ca: authority.cert,
+    ca: [authority.cert, ...at.clientAuthorities],
     requestCert: true,
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
@@ -62,6 +51,22 @@ export async function listen(
     server.listen(at.port, at.host, resolve);
   });
   return server;
+}
+
+/** Issues the server's certificate for the names and addresses by which clients may reach it. */
+function issued(
+  authority: Authority,
+  { clock, host, hosts }: { readonly clock: Clock; readonly host: string; readonly hosts: readonly string[] },
+): KeyPair {
+  const now = clock.now();
+  const own = ['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
+  return authority.issue({
+    subject: { commonName: 'kube-apiserver' },
+    notBefore: now - hour,
+    notAfter: now + 10 * year,
+    usages: ['server auth'],
+    hosts: [...new Set([...own, host, ...hosts])],
+  });
 }
 
 /**

@@ -4,89 +4,32 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
-import { type Random, systemRandom } from '../base/random.ts';
-import type { ConnectionLimits } from '../streams/bounded-connections.ts';
+import { systemRandom } from '../base/random.ts';
+import { authenticatorOf, authorizerOf, signerOf } from './access.ts';
 import { AdmissionChain, builtInPlugins, checkPluginNames } from './admission/chain.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import { CustomScales } from './apiextensions/custom-scales.ts';
-import { Definitions } from './apiextensions/definitions.ts';
-import { Authenticator } from './authentication/authenticator.ts';
-import { Authorizer } from './authorization/authorizer.ts';
 import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
-import {
-  type ControllerDeps,
-  emptyNamespaces,
-  furnishNamespaces,
-  keepQuotas,
-} from './controllers/controllers.ts';
 import { ActingControllers } from './controllers/acting-controllers.ts';
-import { signRequests, type SigningTimes } from './controllers/csr-signer.ts';
-
-import type { JsonObject } from '../apimachinery/json.ts';
 import type { MetricsApi } from './metrics-server/metrics-api.ts';
 
+import { controllersOf, runControllers } from './controllers/run-controllers.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { listen } from './listener.ts';
 import { AddressProxy } from './proxy/address-proxy.ts';
 import { KubeletProxy } from './proxy/kubelet-proxy.ts';
 import { KubeletStreams } from './proxy/kubelet-streams.ts';
 import { ResourceApi } from './endpoints/handlers/resource-api.ts';
-import { minimalScheduler } from './controllers/scheduler.ts';
 import { Router } from './endpoints/router.ts';
 import { serviceAddresses } from './registry/core/service-addresses.ts';
-import { loadSecrets, readKey, saveSecret } from './secrets.ts';
+import { loadSecrets, readKey } from './secrets.ts';
 import { seed } from './seed.ts';
+import type { EmbeddedApiServerOptions } from './server-options.ts';
 import { SqliteJournal } from './storage/sqlite-journal.ts';
 import { Store } from './storage/store.ts';
 import type { World } from './request/write-context.ts';
 import type { UsageReaderDeps } from './metrics-server/usage-reader.ts';
 import { Subresources } from './endpoints/handlers/subresources.ts';
-import { TokenSigner, type TokenUser } from './authentication/users.ts';
-
-/** Options of an embedded API server; every one has a default. */
-export interface EmbeddedApiServerOptions {
-  /** Directory of objects and keys; absent: in memory, lost when the server stops. */
-  readonly dataDir?: string;
-  /** 0 or absent: any free port. */
-  readonly port?: number;
-  /** Listen address. Default: 127.0.0.1. */
-  readonly host?: string;
-  readonly clock?: Clock;
-  readonly random?: Random;
-  readonly logger?: Logger;
-  /** Bearer tokens in addition to the admin's client certificate. */
-  readonly tokens?: readonly TokenUser[];
-  /** Whether requests without credentials are served as `system:anonymous`. Default: true. */
-  readonly anonymous?: boolean;
-  /** Whether pods without a node are bound to a ready one. Default: true. */
-  readonly minimalScheduler?: boolean;
-  /** Whether the controllers of service accounts, namespaces and certificates run. Default: true. */
-  readonly controllers?: boolean;
-  /** Validity of certificates issued on request. Default: a year. */
-  readonly signing?: Partial<SigningTimes>;
-  /** Whether `metrics.k8s.io` is served as by metrics-server, for `kubectl top`; kubelets are queried on demand. Default: false. */
-  readonly metricsApi?: boolean;
-  /** Whether `clustertrustbundles` (v1beta1) are served and pods may project them. Default: false, as with kube-apiserver 1.36. */
-  readonly clusterTrustBundles?: boolean;
-  /**
-   * Whether the service `default/kubernetes` is created, as by kube-apiserver. Its address is only reachable with a service proxy on the
-   * nodes. Default: true.
-   */
-  readonly kubernetesService?: boolean;
-  /** Limits on connections, in number and in time. */
-  readonly limits?: Partial<ConnectionLimits>;
-  /**
-   * Whether controllers beside this server act on Deployments, Jobs and the like; without them the creator of such an object receives a
-   * warning. Default: false.
-   */
-  readonly externalControllers?: boolean;
-  /** Names of admission plug-ins to disable, as with kube-apiserver: `ServiceAccount`, `LimitRanger`. Default: none. */
-  readonly disableAdmissionPlugins?: readonly string[];
-  /** Receives an audit event (`audit.k8s.io/v1`) for each answered request; absent: no auditing. */
-  readonly audit?: (event: JsonObject) => void;
-  /** Number of changes of each kind that are retained for watches. Default: 10000. */
-  readonly history?: number;
-}
 
 /**
  * EmbeddedApiServer is an API server inside the process: it serves Kubernetes' built-in kinds over HTTPS with the rules of kube-apiserver
@@ -134,7 +77,7 @@ export class EmbeddedApiServer {
     this.store = parts.store;
     this.ca = parts.authority.cert;
     this.port = portOf(parts.server);
-    this.url = `https://${parts.host.includes(':') ? `[${parts.host}]` : parts.host}:${this.port}`;
+    this.url = `https://${hostInUrl(parts.host)}:${this.port}`;
     this.admin = this.clientCertificate('podtender-admin', ['system:masters']);
   }
 
@@ -148,6 +91,7 @@ export class EmbeddedApiServer {
     const { clock, random, logger, host } = surroundingsOf(options);
     const { disableAdmissionPlugins = [], clusterTrustBundles = false } = options;
     checkPluginNames(disableAdmissionPlugins);
+    const enabled = controllersOf(options);
     const store = openStore(options, logger);
     const secrets = loadOr(() => loadSecrets(options.dataDir, clock.now()), store);
     const authority = loadOr(() => authorityOf(options.dataDir, secrets.ca), store);
@@ -156,15 +100,13 @@ export class EmbeddedApiServer {
     const services = serviceAddresses(store, random);
     const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();
-    const authorizer = new Authorizer(store, clusterTrustBundles);
+    const authorizer = authorizerOf(options, store);
     const admission = new AdmissionChain(
       builtInPlugins(authorizer).filter(({ name }) => !disableAdmissionPlugins.includes(name)),
     );
     const customs = new CustomResources(store);
     const resources = new ResourceApi({ world, stopping: stopping.signal, admission, customs });
-    const signer = new TokenSigner(secrets.tokenKey, (pem) => {
-      saveSecret(options.dataDir, 'service-account.key', pem);
-    });
+    const signer = signerOf(options, secrets.tokenKey);
     const client = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
     const proxy = new KubeletProxy({ store, client });
     const addresses = new AddressProxy({ store, kubelets: proxy });
@@ -195,9 +137,15 @@ export class EmbeddedApiServer {
       port: options.port ?? 0,
       clock,
       limits: options.limits,
+      ...(options.servingCertificate && { serving: options.servingCertificate }),
+      hosts: options.servingHosts ?? [],
+      clientAuthorities: options.clientAuthorities ?? [],
     });
     seed(resources, world, options.kubernetesService === false ? undefined : portOf(server));
-    const ends = control({ world, resources, authority, clock, logger }, subresources, options);
+    const ends = runControllers({ world, resources, authority, clock, logger }, subresources, {
+      enabled,
+      signing: options.signing,
+    });
     store.flush();
     return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host });
   }
@@ -258,6 +206,13 @@ function metricsApi(deps: UsageReaderDeps & { readonly store: Store }): () => Pr
   return () => (api ??= make());
 }
 
+/** Returns the host part of the server's URL: for a wildcard address, the loopback one. */
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  const address = host === '::' ? '::1' : host;
+  return address.includes(':') ? `[${address}]` : address;
+}
+
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
 const surroundingsOf = ({
@@ -269,14 +224,9 @@ const surroundingsOf = ({
   Pick<EmbeddedApiServerOptions, 'clock' | 'random' | 'logger' | 'host'>
 > => ({ clock, random, logger, host });
 
-const authenticatorOf = (
-  { tokens = [], anonymous = true }: EmbeddedApiServerOptions,
-  deps: { readonly store: Store; readonly clock: Clock; readonly signer: TokenSigner },
-): Authenticator => new Authenticator({ ...deps, tokens, anonymous });
-
 function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {
   return new Store({
-    ...(options.dataDir !== undefined && { journal: new SqliteJournal(options.dataDir) }),
+    ...(options.dataDir !== undefined && { journal: new SqliteJournal(options.dataDir, options.fsync) }),
     ...(options.history !== undefined && { history: options.history }),
     onFailure: (reason) => {
       logger.error('API server cannot store writes; rejecting them', {
@@ -311,26 +261,4 @@ function loadOr<T>(load: () => T, store: Store): T {
     store.close();
     throw reason;
   }
-}
-
-function control(
-  deps: ControllerDeps,
-  subresources: Subresources,
-  options: EmbeddedApiServerOptions,
-): (() => void)[] {
-  const ends: (() => void)[] = [new Definitions(deps).start()];
-  if (options.controllers ?? true)
-    ends.push(
-      furnishNamespaces(deps),
-      emptyNamespaces(deps),
-      keepQuotas(deps),
-      signRequests(deps, options.signing),
-    );
-  if (options.minimalScheduler ?? true)
-    ends.push(
-      minimalScheduler(deps, (namespace, name, node) => {
-        subresources.bind(namespace, name, { metadata: { name }, target: { kind: 'Node', name: node } });
-      }),
-    );
-  return ends;
 }

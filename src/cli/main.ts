@@ -78,6 +78,14 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     const make = await conformanceWorlds(provider, { cwd: process.cwd(), load, realTime });
     return conformance(options, make, (line) => process.stdout.write(`${line}\n`));
   },
+  async apiserver(options) {
+    const [{ apiserver }, { startApiServerCommand: start }] = await Promise.all([
+      import('./apiserver.ts'),
+      import('../app/apiserver.ts'),
+    ]);
+    keepCompiledCode(code);
+    return apiserver(options, { start, write: (text) => process.stdout.write(text), onSignal });
+  },
   async explain(options) {
     const { explain } = await import('./explain.ts');
     return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
 import type { ConformanceOptions } from './conformance.ts';
+import { addApiServer, type ApiServerArguments } from './apiserver-command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
@@ -20,6 +21,7 @@ export interface Commands {
   virtualKubelet(options: VirtualKubeletOptions): Promise<number>;
   newProvider(options: NewProviderOptions): Promise<number>;
   conformance(options: ConformanceOptions): Promise<number>;
+  apiserver(options: ApiServerArguments): Promise<number>;
 }
 
 /** Command line options of `podtender explain`. */
@@ -79,6 +81,9 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   });
   addConformance(program, around, async (options) => {
     done(await commands.conformance(options));
+  });
+  addApiServer(program, around.cwd, async (options) => {
+    done(await commands.apiserver(options));
   });
   return program;
 }

@@ -41,6 +41,7 @@ async function line(...args: readonly string[]) {
     virtualKubelet: note('virtualKubelet'),
     newProvider: note('newProvider'),
     conformance: note('conformance'),
+    apiserver: note('apiserver'),
   };
   const around = {
     env: { PODTENDER_DATA_DIR: '/data' },

@@ -96,6 +96,7 @@ test.for([...new Set(calls)])('the command takes `%s`', async (call) => {
       explain: done,
       virtualKubelet: done,
       newProvider: done,
+      apiserver: done,
       conformance: done,
     },
     around,

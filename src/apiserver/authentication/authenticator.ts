@@ -13,18 +13,16 @@ import {
 } from '../../apimachinery/json.ts';
 import { unauthorized } from '../../apimachinery/status-error.ts';
 import { keyOf, type Store } from '../storage/store.ts';
+import type { RequestHeaders } from './request-headers.ts';
+import type { TokenSigner } from './token-signer.ts';
 import {
   anonymous,
   asAuthenticated,
   sameSecret,
   serviceAccountUser,
-  type TokenSigner,
   type TokenUser,
   type User,
 } from './users.ts';
-
-/** The API server's own audience, and the issuer of its tokens. */
-export const issuer = 'https://kubernetes.default.svc.cluster.local';
 
 export interface AuthenticatorDeps {
   readonly store: Store;
@@ -33,6 +31,8 @@ export interface AuthenticatorDeps {
   readonly tokens: readonly TokenUser[];
   /** Whether requests without credentials are served as `system:anonymous` instead of rejected. */
   readonly anonymous: boolean;
+  /** Users that a front proxy has authenticated; absent: its headers are ignored. */
+  readonly requestHeaders?: RequestHeaders;
 }
 
 export interface TokenResult {
@@ -41,7 +41,7 @@ export interface TokenResult {
   readonly error?: string;
 }
 
-/** Authenticator identifies the user of a request: by client certificate, then bearer token, then as anonymous. */
+/** Authenticator identifies the user of a request: by a front proxy's headers, client certificate, bearer token, then as anonymous. */
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
 
@@ -51,6 +51,8 @@ export class Authenticator {
 
   /** @throws {StatusError} 401 */
   authenticate(request: IncomingMessage): User {
+    const byProxy = this.#deps.requestHeaders?.user(request);
+    if (byProxy) return asAuthenticated(byProxy);
     const byCertificate = certificateUser(request.socket as TLSSocket);
     if (byCertificate) return asAuthenticated(byCertificate);
     const token = bearerOf(request.headers);
@@ -65,12 +67,13 @@ export class Authenticator {
 
   /** Returns the user of a token; with audiences, only for a token valid for one of them. */
   token(token: string, audiences: readonly string[]): TokenResult {
+    const { issuer } = this.#deps.signer;
     const targets = audiences.length > 0 ? audiences : [issuer];
     const match = this.#deps.tokens.find((one) => sameSecret(one.token, token));
     if (match)
       return { user: asAuthenticated(match.user), audiences: targets.includes(issuer) ? [issuer] : [] };
     const claims = token.split('.').length === 3 ? this.#deps.signer.read(token) : undefined;
-    if (!claims) return { user: undefined, audiences: [], error: unsignedError(token) };
+    if (!claims) return { user: undefined, audiences: [], error: unsignedError(token, issuer) };
     const wrong = this.#invalid(claims);
     if (wrong !== undefined)
       return { user: undefined, audiences: [], error: `[invalid bearer token, ${wrong}]` };
@@ -131,7 +134,7 @@ export class Authenticator {
 }
 
 /** Returns the error for an unverifiable token; a token with this server's issuer gets the signature error. */
-function unsignedError(token: string): string {
+function unsignedError(token: string, issuer: string): string {
   const unknown = 'invalid bearer token';
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

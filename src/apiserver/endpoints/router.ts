@@ -1,8 +1,7 @@
 import { tableOf } from '../../base/own.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticator } from '../authentication/authenticator.ts';
-import { issuer } from '../authentication/authenticator.ts';
-import type { TokenSigner } from '../authentication/users.ts';
+import type { TokenSigner } from '../authentication/token-signer.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { CustomResources } from '../apiextensions/custom-resources.ts';
@@ -224,7 +223,7 @@ export class Router {
     if (path === '/openid/v1/jwks') return this.#keySet(request, response);
     if (path !== '/.well-known/openid-configuration') throw noSuchResource();
     const host = request.raw.headers.host ?? 'localhost';
-    return sendDocument(request, response, JSON.stringify(openIdConfiguration(host)), {
+    return sendDocument(request, response, JSON.stringify(openIdConfiguration(host, this.#deps.signer)), {
       'Cache-Control': 'public, max-age=3600',
     });
   }
@@ -302,10 +301,13 @@ const rootPaths = [
   '/version',
 ];
 
-const openIdConfiguration = (host: string): JsonObject => ({
+const openIdConfiguration = (
+  host: string,
+  { issuer, algorithms }: Pick<TokenSigner, 'issuer' | 'algorithms'>,
+): JsonObject => ({
   issuer,
   jwks_uri: `https://${host}/openid/v1/jwks`,
   response_types_supported: ['id_token'],
   subject_types_supported: ['public'],
-  id_token_signing_alg_values_supported: ['RS256'],
+  id_token_signing_alg_values_supported: algorithms,
 });

@@ -1,5 +1,4 @@
 import { tableOf } from '../../base/own.ts';
-import { issuer } from '../authentication/authenticator.ts';
 import { nodeOf } from '../authorization/authorizer.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
 import {
@@ -14,7 +13,7 @@ import {
 import { type Entry, keyOf } from '../storage/store.ts';
 import type { WriteContext } from '../request/write-context.ts';
 import { seconds } from '../../apimachinery/times.ts';
-import type { TokenSigner } from '../authentication/users.ts';
+import type { TokenSigner } from '../authentication/token-signer.ts';
 
 const least = 600;
 const most = 2 ** 32;
@@ -68,7 +67,7 @@ export function issueToken(
   if (faults.length > 0) throw invalid('TokenRequest', 'authentication.k8s.io', '', faults);
   const lifetime = Number(spec['expirationSeconds'] ?? defaultLifetime);
   const requested = listAt(spec, 'audiences') as readonly string[];
-  const audiences = requested.length > 0 ? requested : [issuer];
+  const audiences = requested.length > 0 ? requested : [signer.issuer];
   const ref = objectAt(spec, 'boundObjectRef');
   if (nodeOf(context.user) !== undefined && !namesPod(ref))
     throw forbidden(
@@ -79,12 +78,12 @@ export function issueToken(
     spec['boundObjectRef'] === undefined ? undefined : boundOf(account.namespace, account.name, ref, context);
   checkNode(account, spec, bound, context);
   const at = Math.floor(now / 1000);
-  const extended = lifetime === kubeletLifetime && audiences.includes(issuer);
+  const extended = lifetime === kubeletLifetime && audiences.includes(signer.issuer);
   const token = signer.sign({
     aud: audiences,
     exp: at + (extended ? yearSeconds : lifetime),
     iat: at,
-    iss: issuer,
+    iss: signer.issuer,
     jti: world.random.uuid(),
     'kubernetes.io': claims(account, entry, bound, {
       context,

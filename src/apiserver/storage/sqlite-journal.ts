@@ -42,9 +42,10 @@ export class SqliteJournal implements Journal {
   readonly #remove: StatementSync;
   readonly #meta: StatementSync;
 
-  constructor(dataDir: string) {
+  /** @param sync whether a commit waits for the disk; without it a crash of the machine, not of the process, may lose writes */
+  constructor(dataDir: string, sync = true) {
     this.#file = join(dataDir, 'objects.db');
-    this.#db = open(this.#file, dataDir);
+    this.#db = open(this.#file, dataDir, sync);
     try {
       this.#put = this.#db.prepare(
         'INSERT INTO objects (storage, key, version, json) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json',
@@ -124,7 +125,7 @@ const sqliteFull = 13;
 const errcodeOf = (reason: unknown): unknown =>
   reason instanceof Error && 'errcode' in reason ? reason.errcode : undefined;
 
-function open(file: string, dataDir: string): DatabaseSync {
+function open(file: string, dataDir: string, sync: boolean): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -132,7 +133,7 @@ function open(file: string, dataDir: string): DatabaseSync {
     const { DatabaseSync: Database } = sqlite();
     db = new Database(file);
     db.exec(
-      'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200;',
+      `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync ? 'FULL' : 'OFF'}; PRAGMA busy_timeout = 200;`,
     );
     db.exec(schema);
     checkVersion(db, file);

@@ -1,7 +1,7 @@
 import { ownMember } from '../../../base/own.ts';
 import type { ServerResponse } from 'node:http';
 import type { AddressProxy, ProxyCall } from '../../proxy/address-proxy.ts';
-import type { TokenSigner } from '../../authentication/users.ts';
+import type { TokenSigner } from '../../authentication/token-signer.ts';
 import type { AdmissionChain } from '../../admission/chain.ts';
 import { admittedAction } from './admitted.ts';
 import { bodyFormat, type Expected, readWritten } from '../body.ts';

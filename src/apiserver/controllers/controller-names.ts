@@ -1,0 +1,46 @@
+import { AgentError } from '../../base/errors.ts';
+import { tableOf } from '../../base/own.ts';
+
+/** Controllers that can run beside the server, by kube-controller-manager's names, and the scheduler. */
+export const controllerNames = [
+  'certificatesigningrequest-signing-controller',
+  'namespace-controller',
+  'resourcequota-controller',
+  'scheduler',
+  'serviceaccount-controller',
+] as const;
+
+export type ControllerName = (typeof controllerNames)[number];
+
+/** Other names of controllers, kube-controller-manager's older ones among them. */
+const aliases: Readonly<Record<string, ControllerName>> = tableOf({
+  csrsigning: 'certificatesigningrequest-signing-controller',
+  namespace: 'namespace-controller',
+  resourcequota: 'resourcequota-controller',
+  serviceaccount: 'serviceaccount-controller',
+});
+
+/**
+ * Returns the enabled controllers of a list as of kube-controller-manager's flag `--controllers`: `*` enables all, `foo` enables one,
+ * `-foo` disables one.
+ *
+ * @throws {AgentError} `invalid_argument` for an unknown name
+ */
+export function enabledControllers(list: readonly string[]): ReadonlySet<ControllerName> {
+  const enabled = new Set<ControllerName>(list.includes('*') ? controllerNames : []);
+  for (const entry of list.filter((one) => one !== '*')) {
+    const name = nameOf(entry.replace(/^-/, ''));
+    if (entry.startsWith('-')) enabled.delete(name);
+    else enabled.add(name);
+  }
+  return enabled;
+}
+
+function nameOf(text: string): ControllerName {
+  const found = aliases[text] ?? controllerNames.find((name) => name === text);
+  if (found) return found;
+  throw new AgentError(
+    'invalid_argument',
+    `controllers: ${JSON.stringify(text)}: no such controller: there are ${controllerNames.join(', ')}`,
+  );
+}

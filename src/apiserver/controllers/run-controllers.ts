@@ -1,0 +1,41 @@
+import { Definitions } from '../apiextensions/definitions.ts';
+import type { Subresources } from '../endpoints/handlers/subresources.ts';
+import type { EmbeddedApiServerOptions } from '../server-options.ts';
+import { type ControllerName, enabledControllers } from './controller-names.ts';
+import { type ControllerDeps, emptyNamespaces, furnishNamespaces, keepQuotas } from './controllers.ts';
+import { signRequests, type SigningTimes } from './csr-signer.ts';
+import { minimalScheduler } from './scheduler.ts';
+
+/** Returns the controllers to run. @throws {AgentError} `invalid_argument` for an unknown name */
+export function controllersOf({
+  controllers = true,
+  minimalScheduler: schedules = true,
+}: EmbeddedApiServerOptions): ReadonlySet<ControllerName> {
+  const list = typeof controllers === 'boolean' ? (controllers ? ['*'] : ['scheduler']) : controllers;
+  return enabledControllers(schedules ? list : [...list, '-scheduler']);
+}
+
+/** Starts the enabled controllers, and what looks after definitions. @returns what ends each */
+export function runControllers(
+  deps: ControllerDeps,
+  subresources: Subresources,
+  {
+    enabled,
+    signing,
+  }: { readonly enabled: ReadonlySet<ControllerName>; readonly signing?: Partial<SigningTimes> | undefined },
+): (() => void)[] {
+  const ends: (() => void)[] = [new Definitions(deps).start()];
+  const starts: Readonly<Record<ControllerName, () => () => void>> = {
+    'serviceaccount-controller': () => furnishNamespaces(deps),
+    'namespace-controller': () => emptyNamespaces(deps),
+    'resourcequota-controller': () => keepQuotas(deps),
+    'certificatesigningrequest-signing-controller': () => signRequests(deps, signing),
+    scheduler: () =>
+      minimalScheduler(deps, (namespace, name, node) => {
+        subresources.bind(namespace, name, { metadata: { name }, target: { kind: 'Node', name: node } });
+      }),
+  };
+  for (const [name, start] of Object.entries(starts) as [ControllerName, () => () => void][])
+    if (enabled.has(name)) ends.push(start());
+  return ends;
+}

@@ -1,0 +1,58 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { JsonObject } from '../apimachinery/json.ts';
+import type { ConnectionLimits } from '../streams/bounded-connections.ts';
+import type { TokenUser } from './authentication/users.ts';
+import type { SigningTimes } from './controllers/csr-signer.ts';
+import type { ServingOptions } from './serving-options.ts';
+
+/** Options of an embedded API server; every one has a default. */
+export interface EmbeddedApiServerOptions extends ServingOptions {
+  /** Directory of objects and keys; absent: in memory, lost when the server stops. */
+  readonly dataDir?: string;
+  /** Whether a write is acknowledged only once it is on the disk; without it a crash of the machine may lose some. Default: true. */
+  readonly fsync?: boolean;
+  /** 0 or absent: any free port. */
+  readonly port?: number;
+  /** Listen address. Default: 127.0.0.1. */
+  readonly host?: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logger?: Logger;
+  /** Bearer tokens in addition to the admin's client certificate. */
+  readonly tokens?: readonly TokenUser[];
+  /** Whether requests without credentials are served as `system:anonymous`. Default: true. */
+  readonly anonymous?: boolean;
+  /** Whether pods without a node are bound to a ready one. Default: true. */
+  readonly minimalScheduler?: boolean;
+  /**
+   * The controllers that run beside the server: all, none, or a list as kube-controller-manager takes it (`['*', '-namespace-controller']`).
+   * Default: true, all.
+   */
+  readonly controllers?: boolean | readonly string[];
+  /** Validity of certificates issued on request. Default: a year. */
+  readonly signing?: Partial<SigningTimes>;
+  /** Whether `metrics.k8s.io` is served as by metrics-server, for `kubectl top`; kubelets are queried on demand. Default: false. */
+  readonly metricsApi?: boolean;
+  /** Whether `clustertrustbundles` (v1beta1) are served and pods may project them. Default: false, as with kube-apiserver 1.36. */
+  readonly clusterTrustBundles?: boolean;
+  /**
+   * Whether the service `default/kubernetes` is created, as by kube-apiserver. Its address is only reachable with a service proxy on the
+   * nodes. Default: true.
+   */
+  readonly kubernetesService?: boolean;
+  /** Limits on connections, in number and in time. */
+  readonly limits?: Partial<ConnectionLimits>;
+  /**
+   * Whether controllers beside this server act on Deployments, Jobs and the like; without them the creator of such an object receives a
+   * warning. Default: false.
+   */
+  readonly externalControllers?: boolean;
+  /** Names of admission plug-ins to disable, as with kube-apiserver: `ServiceAccount`, `LimitRanger`. Default: none. */
+  readonly disableAdmissionPlugins?: readonly string[];
+  /** Receives an audit event (`audit.k8s.io/v1`) for each answered request; absent: no auditing. */
+  readonly audit?: (event: JsonObject) => void;
+  /** Number of changes of each kind that are retained for watches. Default: 10000. */
+  readonly history?: number;
+}

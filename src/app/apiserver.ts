@@ -1,0 +1,198 @@
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, hostname, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { pinoLogger } from '../agent/logger.ts';
+import { EmbeddedApiServer, type EmbeddedApiServerOptions, StorageError } from '../apiserver/index.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
+import type { LogFormat, LogLevel } from '../options/agent/fields.ts';
+import { DataDirError } from './data-dir.ts';
+import { portError } from './ports.ts';
+
+/** Command line options of `podtender apiserver`. */
+export interface ApiServerOptions {
+  /** 0: any free port. */
+  readonly port: number;
+  readonly host: string;
+  /** Absent: objects are in memory. */
+  readonly dataDir?: string;
+  /** Where the administrator's kubeconfig is written; absent: in the data directory, or in a temporary one. */
+  readonly kubeconfig?: string;
+  /** Files and folders of CustomResourceDefinitions that are there from the start. */
+  readonly crds: readonly string[];
+  /** As kube-controller-manager's flag: `*`, `-name`. */
+  readonly controllers: readonly string[];
+  readonly disableAdmissionPlugins: readonly string[];
+  /** A file that gets an audit event a line; `-`: standard output. */
+  readonly audit?: string;
+  /** Host names and addresses for the server's certificate. */
+  readonly tlsSans: readonly string[];
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+}
+
+/** A running `podtender apiserver`. */
+export interface RunningApiServer {
+  readonly url: string;
+  readonly kubeconfig: string;
+  stop(): Promise<void>;
+}
+
+/** What the process provides. */
+interface ApiServerContext {
+  /** Writes to standard output. */
+  readonly write: (text: string) => unknown;
+}
+
+/**
+ * Starts the API server of `podtender apiserver`, with its definitions and its kubeconfig.
+ *
+ * @throws {AgentError} for options, files or a port that cannot be used
+ */
+export async function startApiServerCommand(
+  options: ApiServerOptions,
+  context: ApiServerContext,
+): Promise<RunningApiServer> {
+  const target = kubeconfigTarget(options);
+  const audit = options.audit === undefined ? undefined : auditFile(options.audit, context);
+  let server: EmbeddedApiServer | undefined;
+  try {
+    server = await serve(options, audit?.record);
+    if (options.crds.length > 0) {
+      const { installCrds } = await import('../envtest/crds.ts');
+      await installCrds(connectionOf(server), options.crds);
+    }
+    writeKubeconfig(target.file, server.kubeconfig());
+  } catch (reason) {
+    await server?.stop();
+    audit?.close();
+    target.remove();
+    throw reason;
+  }
+  const running = server;
+  return {
+    url: running.url,
+    kubeconfig: target.file,
+    stop: async () => {
+      await running.stop();
+      audit?.close();
+      target.remove();
+    },
+  };
+}
+
+const connectionOf = (
+  server: EmbeddedApiServer,
+): { server: string; ca: string; cert: string; key: string } => ({
+  server: server.url,
+  ca: server.ca,
+  ...server.admin,
+});
+
+async function serve(
+  options: ApiServerOptions,
+  audit: EmbeddedApiServerOptions['audit'],
+): Promise<EmbeddedApiServer> {
+  const { port, host, dataDir, controllers, disableAdmissionPlugins } = options;
+  try {
+    return await EmbeddedApiServer.start({
+      port,
+      host,
+      controllers,
+      disableAdmissionPlugins,
+      servingHosts: [...ownNames(host), ...options.tlsSans],
+      logger: pinoLogger(options.logLevel, undefined, options.logFormat),
+      ...(dataDir !== undefined && { dataDir }),
+      ...(audit && { audit }),
+    });
+  } catch (reason) {
+    if (reason instanceof StorageError && dataDir !== undefined)
+      throw new DataDirError(dataDir, `cannot be used: ${reason.message}`, reason);
+    throw portError(reason, () => '--port');
+  }
+}
+
+/** Returns the names by which others reach a server that listens on all addresses. */
+export function ownNames(host: string): readonly string[] {
+  if (host !== '0.0.0.0' && host !== '::') return [];
+  const addresses = Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.map(({ address }) => address),
+  );
+  return [hostname(), ...addresses.filter((address) => !address.startsWith('fe80:'))];
+}
+
+/** Returns where the kubeconfig goes, and what removes it when nothing of the server stays. */
+function kubeconfigTarget({ kubeconfig, dataDir }: ApiServerOptions): {
+  readonly file: string;
+  readonly remove: () => void;
+} {
+  if (kubeconfig !== undefined) {
+    const file = resolve(kubeconfig);
+    refuseForeign(file);
+    return { file, remove: () => undefined };
+  }
+  if (dataDir !== undefined) return { file: join(dataDir, 'kubeconfig'), remove: () => undefined };
+  const folder = mkdtempSync(join(tmpdir(), 'podtender-apiserver-'));
+  return {
+    file: join(folder, 'kubeconfig'),
+    remove: () => {
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** @throws {AgentError} `failed_precondition` for a kubeconfig with clusters of others: it would be lost */
+function refuseForeign(file: string): void {
+  if (!existsSync(file)) return;
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (reason) {
+    throw new AgentError('permission_denied', `--kubeconfig ${file}: ${messageOf(reason)}`, {
+      cause: reason,
+    });
+  }
+  if (text.trim() === '' || text.includes('current-context: podtender')) return;
+  throw new AgentError(
+    'invalid_argument',
+    `--kubeconfig ${file}: the file exists and is not podtender's; it would be overwritten: name another file or remove it`,
+  );
+}
+
+/** Writes the file atomically, readable only by its owner: it holds a private key. */
+function writeKubeconfig(file: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    const half = `${file}.${process.pid}.new`;
+    writeFileSync(half, text, { mode: 0o600 });
+    renameSync(half, file);
+  } catch (reason) {
+    throw new AgentError('invalid_argument', `--kubeconfig ${file}: ${messageOf(reason)}`, { cause: reason });
+  }
+}
+
+/** Opens the audit log: one event a line, appended. */
+function auditFile(
+  name: string,
+  { write }: ApiServerContext,
+): { readonly record: NonNullable<EmbeddedApiServerOptions['audit']>; readonly close: () => void } {
+  if (name === '-') return { record: (event) => write(`${JSON.stringify(event)}\n`), close: () => undefined };
+  let handle: number;
+  try {
+    mkdirSync(dirname(resolve(name)), { recursive: true });
+    handle = openSync(name, 'a', 0o600);
+  } catch (reason) {
+    throw new AgentError('invalid_argument', `--audit ${name}: ${messageOf(reason)}`, { cause: reason });
+  }
+  let isOpen = true;
+  return {
+    // requests that end with the server are recorded after it was closed
+    record: (event) => {
+      if (isOpen) writeSync(handle, `${JSON.stringify(event)}\n`);
+    },
+    close: () => {
+      isOpen = false;
+      closeSync(handle);
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { join, resolve } from 'node:path';
+import type { ApiServerOptions } from '../app/apiserver.ts';
+import { agentFields, type LogFormat, type LogLevel } from '../options/agent/fields.ts';
+
+/** What the command line of `podtender apiserver` says. */
+export interface ApiServerArguments extends ApiServerOptions {
+  readonly output: 'text' | 'json';
+}
+
+type Raw = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** Adds `podtender apiserver`. */
+export function addApiServer(
+  program: Command,
+  cwd: string,
+  act: (options: ApiServerArguments) => Promise<void>,
+): void {
+  const command = program
+    .command('apiserver')
+    .description('Run an API server without nodes: a test environment for controllers in any language.')
+    .option('--port <port>', 'port; 0: any free one', port, 0)
+    .option('--host <address>', 'address to listen on; 0.0.0.0: all', '127.0.0.1')
+    .option('--memory', 'keep objects in memory (the default)', false)
+    .option('--data-dir <dir>', 'directory of objects and keys; they survive a restart')
+    .option(
+      '--kubeconfig <file>',
+      "where to write the administrator's kubeconfig; default: in the data directory, or a temporary file",
+    )
+    .option('--crds <path>', 'file or folder of CustomResourceDefinitions; repeatable', collect, [])
+    .option(
+      '--controllers <list>',
+      'controllers to run, as with kube-controller-manager: *, name, -name; repeatable',
+      commaList,
+      [],
+    )
+    .option('--disable-admission-plugins <list>', 'names of admission plug-ins; repeatable', commaList, [])
+    .option('--audit <file>', 'append an audit event (audit.k8s.io/v1) a line; -: standard output')
+    .option(
+      '--tls-san <name>',
+      "host name or address for the server's certificate; repeatable",
+      commaList,
+      [],
+    );
+  addOutput(command)
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', helpText)
+    .action(async (raw: Raw, self: Command) => {
+      if (raw['memory'] === true && raw['dataDir'] !== undefined)
+        self.error('error: --memory and --data-dir exclude each other');
+      await act(optionsOf(raw, cwd));
+    });
+}
+
+const addOutput = (command: Command): Command =>
+  command
+    .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('--log-level <level>', 'log level; the log goes to stderr')
+        .choices(agentFields.logLevel.values ?? [])
+        .default(agentFields.logLevel.default),
+    )
+    .addOption(
+      new Option('--log-format <form>', 'text, or one JSON object a line')
+        .choices(agentFields.logFormat.values ?? [])
+        .default(agentFields.logFormat.default),
+    );
+
+const helpText = `
+Prints a line with the server's URL once it answers, and runs until SIGINT or SIGTERM.
+
+Examples:
+  podtender apiserver --kubeconfig /tmp/kubeconfig --crds ./config/crd/bases
+  podtender apiserver --port 6443 --data-dir ./cluster --audit audit.log
+  podtender apiserver --controllers '*,-namespace-controller' --disable-admission-plugins ServiceAccount
+`;
+
+function optionsOf(raw: Raw, cwd: string): ApiServerArguments {
+  const path = (name: string): string | undefined => {
+    const value = raw[name];
+    return typeof value === 'string' ? resolve(cwd, value) : undefined;
+  };
+  const list = (name: string): readonly string[] => (raw[name] as readonly string[] | undefined) ?? [];
+  const [dataDir, kubeconfig] = [path('dataDir'), path('kubeconfig')];
+  const audit = raw['audit'] === '-' ? '-' : path('audit');
+  const controllers = list('controllers');
+  return {
+    port: Number(raw['port']),
+    host: String(raw['host']),
+    ...(dataDir !== undefined && { dataDir }),
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(audit !== undefined && { audit }),
+    crds: list('crds').map((one) => join(resolve(cwd, one))),
+    controllers: controllers.length > 0 ? controllers : ['*'],
+    disableAdmissionPlugins: list('disableAdmissionPlugins'),
+    tlsSans: list('tlsSan'),
+    output: raw['output'] === 'json' ? 'json' : 'text',
+    logLevel: raw['logLevel'] as LogLevel,
+    logFormat: raw['logFormat'] as LogFormat,
+  };
+}
+
+const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+const commaList = (value: string, before: readonly string[]): readonly string[] => [
+  ...before,
+  ...value
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean),
+];
+
+function port(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= 65_535) return value;
+  throw new InvalidArgumentError('it must be a number from 0 to 65535.');
+}

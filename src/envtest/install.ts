@@ -21,7 +21,7 @@ export async function createOrReplace(
   try {
     for (let tries = 1; ; tries++)
       try {
-        return (await client.create(resource, object as unknown as KubeObject)) as unknown as Manifest;
+        return await client.create(resource, object);
       } catch (reason) {
         if (!isAlreadyExists(reason)) throw reason;
         const replaced = await replace(client, resource, object).catch((failure: unknown) => {

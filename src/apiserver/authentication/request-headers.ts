@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { setOwn } from '../../base/own.ts';
+import { ownMember, setOwn } from '../../base/own.ts';
 import type { User } from './users.ts';
 
 /** Which front proxies are trusted, and the headers that name the user, as kube-apiserver's flags `--requestheader-*` configure them. */
@@ -89,7 +89,7 @@ export class RequestHeaders {
 }
 
 const valuesOf = ({ headersDistinct }: IncomingMessage, names: readonly string[]): readonly string[] =>
-  names.flatMap((name) => headersDistinct[name.toLowerCase()] ?? []);
+  names.flatMap((name) => ownMember(headersDistinct, name.toLowerCase()) ?? []);
 
 function decoded(text: string): string {
   try {

@@ -7,6 +7,7 @@ import {
   sign,
   verify,
 } from 'node:crypto';
+import { tableOf } from '../../base/own.ts';
 import { isObject, type JsonObject } from '../../apimachinery/json.ts';
 
 /** Claims of a service account token. */
@@ -45,11 +46,11 @@ interface Algorithm {
   readonly hash: string;
 }
 
-const curves: Readonly<Record<string, Algorithm>> = {
+const curves: Readonly<Record<string, Algorithm>> = tableOf({
   prime256v1: { name: 'ES256', hash: 'sha256' },
   secp384r1: { name: 'ES384', hash: 'sha384' },
   secp521r1: { name: 'ES512', hash: 'sha512' },
-};
+});
 
 function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Algorithm {
   if (asymmetricKeyType === 'rsa') return { name: 'RS256', hash: 'sha256' };

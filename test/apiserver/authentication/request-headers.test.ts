@@ -23,7 +23,7 @@ async function whoAmI(
   pair: KeyPair | undefined,
   headers: Readonly<Record<string, string | string[]>>,
 ): Promise<unknown> {
-  const { port, ca } = server as EmbeddedApiServer;
+  const { port, ca } = server!;
   const body = '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}';
   const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
   return new Promise((resolve, reject) => {

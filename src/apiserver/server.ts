@@ -132,15 +132,7 @@ export class EmbeddedApiServer {
         metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),
       }),
     });
-    const server = await listen(router, authority, {
-      host,
-      port: options.port ?? 0,
-      clock,
-      limits: options.limits,
-      ...(options.servingCertificate && { serving: options.servingCertificate }),
-      hosts: options.servingHosts ?? [],
-      clientAuthorities: options.clientAuthorities ?? [],
-    });
+    const server = await listen(router, authority, listenOptions(options, clock, host));
     seed(resources, world, options.kubernetesService === false ? undefined : portOf(server));
     const ends = runControllers({ world, resources, authority, clock, logger }, subresources, {
       enabled,
@@ -223,6 +215,20 @@ const surroundingsOf = ({
 }: EmbeddedApiServerOptions): Required<
   Pick<EmbeddedApiServerOptions, 'clock' | 'random' | 'logger' | 'host'>
 > => ({ clock, random, logger, host });
+
+const listenOptions = (
+  options: EmbeddedApiServerOptions,
+  clock: Clock,
+  host: string,
+): Parameters<typeof listen>[2] => ({
+  host,
+  port: options.port ?? 0,
+  clock,
+  limits: options.limits,
+  ...(options.servingCertificate && { serving: options.servingCertificate }),
+  hosts: options.servingHosts ?? [],
+  clientAuthorities: options.clientAuthorities ?? [],
+});
 
 function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {
   return new Store({

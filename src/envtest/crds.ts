@@ -30,10 +30,8 @@ interface Definition extends Manifest {
 }
 
 const isDefinition = (object: Manifest): object is Definition => {
-  const spec = object['spec'] as Partial<Definition['spec']> | undefined;
-  return (
-    object.kind === definitionResource.kind && Array.isArray(spec?.versions) && spec?.names !== undefined
-  );
+  const spec: Partial<Definition['spec']> = object['spec'] ?? {};
+  return object.kind === definitionResource.kind && Array.isArray(spec.versions) && spec.names !== undefined;
 };
 
 /**

@@ -77,7 +77,7 @@ export class RequestHeaders {
 
   #verify(socket: TLSSocket): boolean {
     if (!socket.authorized) return false;
-    const certificate = socket.getPeerX509Certificate?.();
+    const certificate = socket.getPeerX509Certificate();
     if (!certificate) return false;
     const signed = this.#authorities.some(
       (authority) => certificate.checkIssued(authority) && certificate.verify(authority.publicKey),

@@ -231,4 +231,5 @@ const standalone: ApiClient = {
   update: refuse,
   patch: refuse,
   delete: refuse,
+  deleteCollection: refuse,
 };

@@ -16,6 +16,8 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
   /** e.g. `status`, `binding`, `token` */
   readonly subresource?: string;
+  /** Reads metadata only: objects have `apiVersion`, `kind` and `metadata`. Only for get, list and watch. */
+  readonly metadataOnly?: boolean;
 }
 
 /** Options of calls whose response is an object that a watch will also deliver. */
@@ -56,6 +58,13 @@ export interface DeleteOptions extends WriteOptions {
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
   /** A success response is not parsed: the call resolves to an empty object. */
   readonly discardAnswer?: boolean;
+}
+
+/** What to delete, and how. */
+export interface DeleteCollectionOptions extends Omit<DeleteOptions, 'subresource'> {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
 }
 
 /** A patch and its type. `text` is sent unchanged. */
@@ -99,6 +108,8 @@ export interface ApiClient {
   ): Promise<T>;
   /** Resolves to the server's response: the object for pods, a Status for most kinds. */
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<KubeObject>;
+  /** Deletes all objects that are selected. Resolves to the server's response: a list of the objects, or a Status. */
+  deleteCollection(resource: Resource, options?: DeleteCollectionOptions): Promise<KubeObject>;
 }
 
 /** ApiError is a failed call to the API server, with the server's status, reason and message. */

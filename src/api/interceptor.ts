@@ -3,14 +3,14 @@ import type { ApiClient, WatchEvent } from './client.ts';
 import type { Resource } from './resources.ts';
 
 /** The calls with a single response. */
-export type UnaryVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
+export type UnaryVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete' | 'deleteCollection';
 
 /** A call before it reaches the server. */
 export interface InterceptedCall {
   readonly verb: UnaryVerb | 'watch';
   readonly resource: Resource;
   readonly namespace?: string;
-  /** Absent for `list` and `watch`. */
+  /** Absent for `list`, `watch` and `deleteCollection`. */
   readonly name?: string;
   readonly subresource?: string;
   /** The object or patch of the request. */
@@ -85,6 +85,10 @@ export function intercept(client: ApiClient, interceptor: Interceptor): ApiClien
     delete: (resource, ref, options) =>
       through(about('delete', resource, { ...ref, body: options }), () =>
         client.delete(resource, ref, options),
+      ),
+    deleteCollection: (resource, options) =>
+      through(about('deleteCollection', resource, { namespace: options?.namespace, body: options }), () =>
+        client.deleteCollection(resource, options),
       ),
   };
 }

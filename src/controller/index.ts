@@ -29,3 +29,4 @@ export type {
   Wire,
   WriteOptions,
 } from './types.ts';
+export { defineKind, kindFromCRD, kinds } from './kinds.ts';

@@ -178,6 +178,7 @@ describe('the manager', () => {
       get: note('get') as never,
       patch: note('patch') as never,
       delete: note('delete'),
+      deleteCollection: unused,
       list: unused,
       watch: unused,
       create: unused,

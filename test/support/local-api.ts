@@ -1,6 +1,7 @@
 import {
   type ApiClient,
   ApiError,
+  type DeleteCollectionOptions,
   type DeleteOptions,
   type ListOptions,
   type ObjectRef,
@@ -223,5 +224,9 @@ class LocalClient implements ApiClient {
 
   delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<KubeObject> {
     return this.#answer('delete', ref, () => this.#api.delete(resource, ref, options));
+  }
+
+  deleteCollection(_resource: Resource, _options?: DeleteCollectionOptions): Promise<KubeObject> {
+    throw new AgentError('unimplemented', 'delete the objects one by one instead');
   }
 }

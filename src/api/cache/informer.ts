@@ -105,6 +105,25 @@ export class Informer<T extends KubeObject> {
     return this.#reflector.resourceVersion;
   }
 
+  /** Why the last list or watch failed; undefined after one that succeeded. */
+  get lastFailure(): unknown {
+    return this.#reflector.lastFailure;
+  }
+
+  /** Adds an index to the cache, also over the objects that are there already. */
+  addIndex(name: string, valuesOf: IndexFunction<T>): void {
+    this.#store.addIndex(name, valuesOf);
+  }
+
+  /** Delivers every cached object again, as an update from itself to itself. */
+  resync(): void {
+    for (const object of this.#store.list()) {
+      this.#handlers.forEach((queue) => {
+        queue.push({ type: 'updated', old: object, object });
+      });
+    }
+  }
+
   /** Mirrors until `signal` aborts. A second call joins the first. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#reflector.run(this.#sink, signal);

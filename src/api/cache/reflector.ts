@@ -9,7 +9,7 @@ import type { KnownObjects } from './known-objects.ts';
 import { listAll } from './list-pager.ts';
 import type { Resource } from '../resources.ts';
 import { unreachable } from '../rest/transport.ts';
-import { isExpired, type WatchEnd, WatchSession } from './watch-session.ts';
+import { isExpired, type Scope, type WatchEnd, WatchSession } from './watch-session.ts';
 
 /** ReflectorSink receives what a reflector observes. Calls never overlap. */
 export interface ReflectorSink<T extends KubeObject> {
@@ -26,6 +26,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** Mirrors `apiVersion`, `kind` and `metadata` only. */
+  readonly metadataOnly?: boolean;
   /**
    * Applied to each object before it is delivered; `deleted` is true for the last state of a deleted object. Default {@link
    * dropManagedFields}.
@@ -42,6 +44,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Shortest timeout that is requested for a watch; the actual one is random, up to twice as long. Default 5 min. */
   readonly minWatchMs?: number;
   readonly backOff?: BackOffOptions;
+  /** Receives why a list or watch failed; the reflector goes on by itself. */
+  readonly onFailure?: (reason: unknown) => void;
 }
 
 export interface ReflectorDeps {
@@ -89,6 +93,7 @@ export class Reflector<T extends KubeObject> {
   #version = '';
   /** Whether the next list must not be served from a cache that may be behind. */
   #wantsFresh = false;
+  #lastFailure: unknown;
   #stats = { lists: 0, watches: 0, events: 0, failures: 0 };
 
   constructor(deps: ReflectorDeps, resource: Resource, options: ReflectorOptions<T> = {}) {
@@ -108,6 +113,11 @@ export class Reflector<T extends KubeObject> {
 
   get stats(): ReflectorStats {
     return this.#stats;
+  }
+
+  /** Why the last list or watch failed; undefined after one that succeeded. */
+  get lastFailure(): unknown {
+    return this.#lastFailure;
   }
 
   /** Mirrors into `sink` until `signal` aborts, then resolves. Never rejects. */
@@ -131,6 +141,7 @@ export class Reflector<T extends KubeObject> {
     if (signal.aborted) return;
     this.#stats.lists++;
     this.#wantsFresh = false;
+    this.#lastFailure = undefined;
     this.#version = list.resourceVersion;
     sink.replace(list.items);
   }
@@ -247,9 +258,10 @@ export class Reflector<T extends KubeObject> {
   readonly #transform = (object: T, deleted = false): T =>
     (this.#options.transform ?? dropManagedFields)(object, deleted);
 
-  #scope(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
-    const { namespace, labelSelector, fieldSelector } = this.#options;
+  #scope(): Scope {
+    const { namespace, labelSelector, fieldSelector, metadataOnly = false } = this.#options;
     return {
+      ...(metadataOnly && { metadataOnly }),
       ...(namespace !== undefined && { namespace }),
       ...(labelSelector !== undefined && { labelSelector }),
       ...(fieldSelector !== undefined && { fieldSelector }),
@@ -259,6 +271,8 @@ export class Reflector<T extends KubeObject> {
   /** Waits before the next attempt. The back-off starts small again after a watch that delivered something. */
   async #failed(reason: unknown, signal: AbortSignal, hadProgress = false): Promise<void> {
     this.#stats.failures++;
+    this.#lastFailure = reason;
+    this.#options.onFailure?.(reason);
     if (hadProgress) this.#backOff.reset();
     const asked = reason instanceof ApiError ? (reason.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(asked, this.#backOff.next());

@@ -31,7 +31,7 @@ export interface ReadonlyStore<T extends KubeObject> {
  */
 export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   readonly #objects = new Map<string, T>();
-  readonly #indexers: ReadonlyMap<string, IndexFunction<T>>;
+  readonly #indexers: Map<string, IndexFunction<T>>;
   readonly #indexes = new Map<string, Map<string, Set<string>>>();
 
   constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
@@ -41,6 +41,14 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
 
   get size(): number {
     return this.#objects.size;
+  }
+
+  /** Adds an index, also over the objects that are there already; replaces one of the same name. */
+  addIndex(name: string, valuesOf: IndexFunction<T>): void {
+    const index = new Map<string, Set<string>>();
+    this.#indexers.set(name, valuesOf);
+    this.#indexes.set(name, index);
+    for (const [key, object] of this.#objects) for (const value of valuesOf(object)) put(index, value, key);
   }
 
   get(key: string): T | undefined {
@@ -83,11 +91,13 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
         keys?.delete(key);
         if (keys?.size === 0) index.delete(value);
       }
-      for (const value of now ? valuesOf(now) : []) {
-        const keys = index.get(value);
-        if (keys) keys.add(key);
-        else index.set(value, new Set([key]));
-      }
+      for (const value of now ? valuesOf(now) : []) put(index, value, key);
     }
   }
+}
+
+function put(index: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = index.get(value);
+  if (keys) keys.add(key);
+  else index.set(value, new Set([key]));
 }

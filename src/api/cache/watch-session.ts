@@ -7,14 +7,18 @@ import { storeKey } from './store.ts';
 import { unreachable } from '../rest/transport.ts';
 import { compareVersions } from '../versions.ts';
 
+/** What is watched of a kind. */
+export interface Scope {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly metadataOnly?: boolean;
+}
+
 /** Options of one watch. */
 export interface WatchSessionOptions<T extends KubeObject> {
   readonly clock: Clock;
-  readonly scope: {
-    readonly namespace?: string;
-    readonly labelSelector?: string;
-    readonly fieldSelector?: string;
-  };
+  readonly scope: Scope;
   /** Requests the complete state first (`sendInitialEvents`). */
   readonly initial: boolean;
   readonly from: string;

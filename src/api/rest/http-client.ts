@@ -2,10 +2,11 @@ import type { Clock } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import type { Tracer } from '../../base/tracing.ts';
-import type { KubeList, KubeObject, Status } from '../../kube/types.ts';
+import type { KubeList, KubeObject } from '../../kube/types.ts';
 import {
   type ApiClient,
   ApiError,
+  type DeleteCollectionOptions,
   type DeleteOptions,
   type ListOptions,
   type ObjectRef,
@@ -26,7 +27,9 @@ import {
   versionInEvent,
   withoutManagedFields,
 } from '../cache/known-objects.ts';
+import { errorOf } from './answer-error.ts';
 import { LineCutter } from './lines.ts';
+import { asKind, metadataOf } from './metadata-only.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
 import type { Resource } from '../resources.ts';
@@ -81,6 +84,8 @@ export interface RawRequest extends RequestOptions, WithKnown {
   readonly contentType?: string;
   readonly query?: Query;
   readonly priority?: Priority;
+  /** The media types that are accepted. Default: JSON. */
+  readonly accept?: string;
   /** As in {@link DeleteOptions}. */
   readonly discardAnswer?: boolean;
   /** Maximum size of the response in bytes. */
@@ -115,8 +120,6 @@ const answerLimits: AnswerLimits = {
   listBytes: 8 * answerBytes,
   eventBytes: answerBytes,
 };
-/** The longest wait that a server may request, ms. */
-const longestPutOffMs = 5 * 60_000;
 
 const patchTypes: Readonly<Record<Patch['type'], string>> = {
   json: 'application/json-patch+json',
@@ -157,7 +160,8 @@ class Client implements HttpApiClient {
       method: 'GET',
       query: { resourceVersion: options.resourceVersion },
       priority: priorityOf(resource, options.subresource),
-    });
+      ...(options.metadataOnly === true && { accept: metadataOf('PartialObjectMetadata') }),
+    }).then((object) => (options.metadataOnly === true ? asKind(object, resource) : object));
   }
 
   list<T extends KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubeList<T>> {
@@ -168,14 +172,19 @@ class Client implements HttpApiClient {
       method: 'GET',
       query: listQuery(options),
       priority: priorityOf(resource),
-    });
+      ...(options.metadataOnly === true && { accept: metadataOf('PartialObjectMetadataList') }),
+    }).then((list) =>
+      options.metadataOnly === true
+        ? { ...list, items: list.items.map((item) => asKind(item, resource)) }
+        : list,
+    );
   }
 
   async *watch<T extends KubeObject>(
     resource: Resource,
     options: WatchOptions = {},
   ): AsyncGenerator<WatchEvent<T>> {
-    const { signal, known } = options;
+    const { signal, known, metadataOnly = false } = options;
     const path = withQuery(collectionPath(resource, options.namespace), {
       watch: true,
       ...listQuery(options),
@@ -187,7 +196,10 @@ class Client implements HttpApiClient {
     const stream = await this.#transport.stream({
       method: 'GET',
       path: this.#base + path,
-      headers: { accept: 'application/json', 'user-agent': this.#userAgent },
+      headers: {
+        accept: metadataOnly ? metadataOf('PartialObjectMetadata') : 'application/json',
+        'user-agent': this.#userAgent,
+      },
       timeoutMs: options.timeoutMs ?? 30_000,
       ...(signal && { signal }),
     });
@@ -198,7 +210,11 @@ class Client implements HttpApiClient {
     const cutter = new LineCutter(this.#answers.eventBytes);
     for await (const chunk of stream.body) {
       for (const line of cutter.cut(chunk)) {
-        if (!isBlank(line)) yield eventOf(known, line) as WatchEvent<T>;
+        if (isBlank(line)) continue;
+        const event = eventOf(known, line) as WatchEvent<T>;
+        yield metadataOnly && event.type !== 'ERROR'
+          ? { ...event, object: asKind(event.object, resource) }
+          : event;
       }
     }
     cutter.end();
@@ -249,19 +265,22 @@ class Client implements HttpApiClient {
   }
 
   delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<KubeObject> {
-    const { gracePeriodSeconds, preconditions, propagationPolicy } = options;
-    const settings = {
-      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-      ...(preconditions && { preconditions }),
-      ...(propagationPolicy && { propagationPolicy }),
-      ...(options.dryRun === true && { dryRun: ['All'] }),
-    };
-    const body =
-      Object.keys(settings).length > 0 ? { kind: 'DeleteOptions', apiVersion: 'v1', ...settings } : undefined;
     return this.#call<KubeObject>(objectPath(resource, ref, options.subresource), {
       ...options,
       method: 'DELETE',
-      ...(body && { body }),
+      ...deleteBody(options),
+      priority: priorityOf(resource),
+    });
+  }
+
+  deleteCollection(resource: Resource, options: DeleteCollectionOptions = {}): Promise<KubeObject> {
+    return this.#call<KubeObject>(collectionPath(resource, options.namespace), {
+      timeoutMs: this.#deps.timeoutMs ?? 60_000,
+      mostBytes: this.#answers.listBytes,
+      ...options,
+      method: 'DELETE',
+      ...deleteBody(options),
+      query: { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector },
       priority: priorityOf(resource),
     });
   }
@@ -352,10 +371,24 @@ class Client implements HttpApiClient {
   }
 
   #headers(request: RawRequest): Record<string, string> {
-    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': this.#userAgent };
+    const { accept = 'application/json' } = request;
+    const headers: Record<string, string> = { accept, 'user-agent': this.#userAgent };
     if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
     return headers;
   }
+}
+
+function deleteBody(options: DeleteOptions): { readonly body?: object } {
+  const { gracePeriodSeconds, preconditions, propagationPolicy } = options;
+  const settings = {
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    ...(preconditions && { preconditions }),
+    ...(propagationPolicy && { propagationPolicy }),
+    ...(options.dryRun === true && { dryRun: ['All'] }),
+  };
+  return Object.keys(settings).length > 0
+    ? { body: { kind: 'DeleteOptions', apiVersion: 'v1', ...settings } }
+    : {};
 }
 
 function listQuery(options: ListOptions): Query {
@@ -429,32 +462,4 @@ async function textOf(body: AsyncIterable<Buffer>, mostBytes: number, path: stri
     parts.push(chunk);
   }
   return Buffer.concat(parts).toString();
-}
-
-function errorOf(answer: HttpAnswer, method: string, path: string, clock: Clock): ApiError {
-  let body: Partial<Status>;
-  try {
-    const parsed: unknown = JSON.parse(answer.text);
-    body = typeof parsed === 'object' && parsed !== null ? parsed : {};
-  } catch {
-    body = { message: answer.text.trim().slice(0, 500) };
-  }
-  const retryAfterMs = retryAfter(answer.headers['retry-after'], clock);
-  const message =
-    body.message !== undefined && body.message !== ''
-      ? body.message
-      : `${method} ${path}: the API server answered ${answer.status}`;
-  return new ApiError(
-    answer.status,
-    { ...body, message },
-    retryAfterMs === undefined ? {} : { retryAfterMs },
-  );
-}
-
-/** Parses seconds or an HTTP date to ms from now. */
-function retryAfter(header: string | string[] | undefined, clock: Clock): number | undefined {
-  if (typeof header !== 'string') return undefined;
-  const seconds = Number(header);
-  const waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - clock.now();
-  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(0, waitMs), longestPutOffMs);
 }

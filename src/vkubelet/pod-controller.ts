@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiClient } from '../api/client.ts';
 import { isNotFound as isApiNotFound } from '../api/client.ts';
 import type { Informer } from '../api/cache/informer.ts';
@@ -196,6 +197,7 @@ export class PodController {
       eventRecorder: recorder,
       kubeClient: client,
       knownPods: this.#pods.known,
+      statuses: { settle: () => nextTurn(), fromWatch: true },
       ...(periods && { periods }),
       ...(tracer && { tracer }),
     });

@@ -30,9 +30,7 @@ export const podFor =
     spec: {
       nodeName,
       automountServiceAccountToken: false,
-      containers: [
-        { name: 'main', image: 'example.com/app:1', resources: { requests: { memory: '1Mi' } } },
-      ],
+      containers: [{ name: 'main', image: 'example.com/app:1', resources: { requests: { memory: '1Mi' } } }],
     },
   });
 

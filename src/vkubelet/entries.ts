@@ -32,6 +32,8 @@ export interface Entry {
   adopted: boolean;
   /** The provider has taken a deletion. */
   deleted: boolean;
+  /** Its API object was deleted because the backend had deleted it. */
+  deletedInApi: boolean;
   /** Why the last creation or update failed. */
   failure?: Error;
   /** Before this steady time, ms, a creation or update is not tried again. */
@@ -49,6 +51,8 @@ export class Entries {
   readonly #provider: string;
   readonly #clock: Clock;
   readonly #byUid = new Map<string, Entry>();
+  /** The same entries by `namespace/name`, oldest first. */
+  readonly #byName = new Map<string, Set<Entry>>();
 
   /** @param provider its name, for the IDs of containers */
   constructor(provider: string, clock: Clock) {
@@ -66,27 +70,30 @@ export class Entries {
 
   /** Forgets pods that are gone and no longer wanted. */
   forget(wanted: PodSet): void {
-    for (const [uid, { state }] of this.#byUid)
-      if (!wanted.has(uid) && state === 'gone') this.#byUid.delete(uid);
+    for (const [uid, entry] of this.#byUid) {
+      if (wanted.has(uid) || entry.state !== 'gone') continue;
+      this.#byUid.delete(uid);
+      const key = refKey(entry.ref);
+      const named = this.#byName.get(key);
+      named?.delete(entry);
+      if (named?.size === 0) this.#byName.delete(key);
+    }
+  }
+
+  #named(pod: Pod): readonly Entry[] {
+    return [...(this.#byName.get(`${namespaceOf(pod)}/${nameOf(pod)}`) ?? [])];
   }
 
   /** The pod that the provider would take for `pod`: of the same name and another UID, and not gone. */
   predecessorOf(pod: Pod): Entry | undefined {
-    for (const entry of this.#byUid.values()) {
-      const { ref, state } = entry;
-      const isOther = ref.uid !== uidOf(pod) && state !== 'gone';
-      if (isOther && ref.name === nameOf(pod) && ref.namespace === namespaceOf(pod)) return entry;
-    }
-    return undefined;
+    return this.#named(pod).find(({ ref, state }) => ref.uid !== uidOf(pod) && state !== 'gone');
   }
 
   /** The entry of a pod as the provider names it: by UID, or by name where the provider keeps none. */
   entryOf(pod: Pod): Entry {
     const uid = uidOf(pod);
     if (uid !== '') return this.#byUid.get(uid) ?? this.#adopt(pod, uid);
-    const named = [...this.#byUid.values()].filter(
-      ({ ref }) => ref.name === nameOf(pod) && ref.namespace === namespaceOf(pod),
-    );
+    const named = this.#named(pod);
     return (
       named.find(({ state }) => state !== 'gone') ?? named.at(-1) ?? this.#adopt(pod, `unknown/${keyOf(pod)}`)
     );
@@ -121,10 +128,15 @@ export class Entries {
       misses: 0,
       adopted: false,
       deleted: false,
+      deletedInApi: false,
       retryAt: -Infinity,
       pauseMs: firstPauseMs,
     };
     this.#byUid.set(ref.uid, entry);
+    const key = refKey(ref);
+    const named = this.#byName.get(key);
+    if (named) named.add(entry);
+    else this.#byName.set(key, new Set([entry]));
     return entry;
   }
 
@@ -153,6 +165,8 @@ export class Entries {
     return runtimeStatusOf({ ...entry.ref, provider: this.#provider, pod: entry.pod }, status);
   }
 }
+
+const refKey = ({ namespace, name }: PodRef): string => `${namespace}/${name}`;
 
 /** The status that the provider is given with a pod. */
 export const statusFor = ({ pod, status }: Entry): PodStatus => ({ ...pod.status, ...apiStatusOf(status) });

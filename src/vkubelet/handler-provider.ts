@@ -29,7 +29,7 @@ export interface HandlerProviderDeps {
   readonly recorder: EventRecorder;
   /** Resolves the environment of a pod before it is created; absent: providers get pods as they are. */
   readonly resolve?: (pod: Pod) => Promise<Pod>;
-  /** Deletes a pod in the API because its backend has deleted it; absent: that is not told. */
+  /** Deletes a pod in the API because its backend has deleted it. Absent: its API object stays. */
   readonly deleteInApi?: (pod: Pod, gracePeriodSeconds: number | undefined) => Promise<void>;
   /** How often the provider's pods are listed, ms; default: 5 s, or 1 min for a {@link PodNotifier}. */
   readonly listPeriodMs?: number;
@@ -416,8 +416,10 @@ export class HandlerProvider implements PodProvider, NodeProvider {
   /** The backend has deleted the pod: its API object shows it to users. */
   #mirrorDeletion(entry: Entry, { metadata }: Pod): void {
     const { deleteInApi, logger } = this.#deps;
-    if (!metadata?.deletionTimestamp || !deleteInApi || entry.adopted) return;
+    if (!metadata?.deletionTimestamp || !deleteInApi || entry.adopted || entry.deletedInApi) return;
+    entry.deletedInApi = true;
     deleteInApi(entry.pod, metadata.deletionGracePeriodSeconds).catch((reason: unknown) => {
+      entry.deletedInApi = false;
       logger.warn('a pod that its provider has deleted could not be deleted in the API', {
         err: messageOf(reason),
       });

@@ -19,7 +19,26 @@ export {
   withNodeConfig,
   withTLSConfig,
 } from './node-config.ts';
-export * from './node-controller.ts';
+export { NodeController } from './node-controller.ts';
+export {
+  defaultLeaseDuration,
+  defaultPingInterval,
+  defaultRenewIntervalFraction,
+  defaultStatusUpdateInterval,
+  type ErrorHandler,
+  firstReleasePingInterval,
+  type NodeControllerOpt,
+  type NodeControllerSettings,
+  withNodeDeps,
+  withNodeDisableLease,
+  withNodeEnableLeaseV1,
+  withNodeEnableLeaseV1WithRenewInterval,
+  withNodeLease,
+  withNodePingInterval,
+  withNodePingTimeout,
+  withNodeStatusUpdateErrorHandler,
+  withNodeStatusUpdateInterval,
+} from './node-controller-options.ts';
 export { patchNodeStatus, updateNodeLease, updateNodeStatus } from './node-status.ts';
 export { PodController, type PodControllerConfig } from './pod-controller.ts';
 export { HandlerProvider, type HandlerProviderDeps } from './handler-provider.ts';

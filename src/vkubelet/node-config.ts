@@ -18,7 +18,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import type { AnyProvider, Lister, MutableNode, NodeProvider, ProviderConfig } from './contract.ts';
 import { invalidInput } from './errors.ts';
 import type { NodeAuth } from './http.ts';
-import type { ErrorHandler } from './node-controller.ts';
+import type { ErrorHandler } from './node-controller-options.ts';
 import type { PodControllerConfig } from './pod-controller.ts';
 
 /** Certificate and key of the HTTPS server: PEM, or files that are looked at again and again. */

@@ -1,137 +1,41 @@
 import type { ApiClient } from '../api/client.ts';
-import { isNotFound as isApiNotFound } from '../api/client.ts';
-import { ResourceClient } from '../api/resource-client.ts';
-import { leaseResource, nodeResource } from '../api/resources.ts';
+import { ApiError, isForbidden, isNotFound as isApiNotFound } from '../api/client.ts';
 import { isAborted } from '../base/abort.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
-import { type Logger, silentLogger } from '../base/logger.ts';
-import { type Random, systemRandom } from '../base/random.ts';
-import type { Lease, Node } from '../kube/types.ts';
-import type { LeaseClient, NodeClient } from '../node/clients.ts';
+import { silentLogger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
+import { isNodeSettableLabel } from '../kube/node-labels.ts';
+import type { Node } from '../kube/types.ts';
+import type { NodeClient } from '../node/clients.ts';
 import { LeaseKeeper } from '../node/lease.ts';
 import { nodeLeaseNamespace } from '../node/node-controller.ts';
 import { PingLoop } from '../node/ping.ts';
 import type { NodeProvider } from './contract.ts';
+import {
+  defaultPingInterval,
+  defaultStatusUpdateInterval,
+  type NodeControllerOpt,
+  type NodeControllerSettings,
+  nodesOf,
+} from './node-controller-options.ts';
 import { updateNodeStatus, withHeartbeats, withReady } from './node-status.ts';
 
-/** Between two pings of the provider, ms. */
-export const defaultPingInterval = 10_000;
-/** Between two reports of an unchanged node status beside a lease, ms. */
-export const defaultStatusUpdateInterval = 60_000;
-/** How long a lease lasts, seconds. */
-export const defaultLeaseDuration = 40;
-/** The part of a lease's duration after which it is renewed. */
-export const defaultRenewIntervalFraction = 0.25;
-/** Between two pings in the first releases, ms. */
-export const firstReleasePingInterval = 5000;
+/** The number of refusals in a row (401, 403, 422) after which the registration ends; they take 1.5 s. */
+const refusalsToEnd = 5;
 
-/** Takes an error of a status update: resolves when it was dealt with and the update may be tried again, rejects to end the controller. */
-export type ErrorHandler = (error: unknown) => void | Promise<void>;
+const isRestricted = (label: string): boolean => !isNodeSettableLabel(label);
 
-/** What the options of a node controller set. */
-export interface NodeControllerSettings {
-  pingIntervalMs: number;
-  pingTimeoutMs?: number;
-  statusIntervalMs: number;
-  lease?: {
-    readonly client: LeaseClient;
-    readonly durationSeconds: number;
-    readonly renewIntervalMs: number;
-  };
-  onStatusUpdateError?: ErrorHandler;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-}
+const isRefusal = (reason: unknown): boolean =>
+  reason instanceof ApiError && [401, 403, 422].includes(reason.status);
 
-/** Sets one thing of a node controller; of two that set the same the last one wins. */
-export type NodeControllerOpt = (settings: NodeControllerSettings) => void;
-
-/** How often the provider is pinged, ms. Default 10 s. */
-export const withNodePingInterval =
-  (ms: number): NodeControllerOpt =>
-  (settings) => {
-    settings.pingIntervalMs = ms;
-  };
-
-/** How long a ping may take, ms, before it counts as failed. Default: for ever. */
-export const withNodePingTimeout =
-  (ms: number): NodeControllerOpt =>
-  (settings) => {
-    settings.pingTimeoutMs = ms;
-  };
-
-/** How often an unchanged status is reported beside a lease, ms. Default 1 min; without a lease it is reported with each ping. */
-export const withNodeStatusUpdateInterval =
-  (ms: number): NodeControllerOpt =>
-  (settings) => {
-    settings.statusIntervalMs = ms;
-  };
-
-/** Deals with errors of status updates, a Node that was deleted for example. */
-export const withNodeStatusUpdateErrorHandler =
-  (handler: ErrorHandler): NodeControllerOpt =>
-  (settings) => {
-    settings.onStatusUpdateError = handler;
-  };
-
-/** Keeps a lease. @param durationSeconds 0 or absent: 40 */
-export const withNodeEnableLeaseV1 = (
-  client: ApiClient | LeaseClient,
-  durationSeconds = 0,
-): NodeControllerOpt => {
-  const seconds = durationSeconds === 0 ? defaultLeaseDuration : durationSeconds;
-  return withNodeEnableLeaseV1WithRenewInterval(
-    client,
-    seconds,
-    Math.floor(seconds * defaultRenewIntervalFraction) * 1000,
+const refused = (name: string, cause: unknown): AgentError =>
+  new AgentError(
+    AgentError.from(cause).code,
+    `the API server refuses to register node ${name}: ${messageOf(cause)}; its identity needs create, get and patch on nodes and patch on nodes/status`,
+    { cause },
   );
-};
-
-/** Keeps a lease that is renewed each `renewIntervalMs`. @throws when two options set a lease */
-export const withNodeEnableLeaseV1WithRenewInterval =
-  (client: ApiClient | LeaseClient, durationSeconds: number, renewIntervalMs: number): NodeControllerOpt =>
-  (settings) => {
-    if (settings.lease)
-      throw new AgentError(
-        'invalid_argument',
-        'Multiple, conflicting lease configurations have been put into place',
-      );
-    const seconds = durationSeconds === 0 ? defaultLeaseDuration : durationSeconds;
-    if (renewIntervalMs <= 0 || renewIntervalMs >= seconds * 1000)
-      throw new AgentError(
-        'invalid_argument',
-        `the lease of ${seconds} s is renewed each ${renewIntervalMs} ms: the interval must be between 0 and the duration`,
-      );
-    settings.lease = { client: leasesOf(client), durationSeconds: seconds, renewIntervalMs };
-  };
-
-/** The first releases' name: no lease; the status is reported with each ping. */
-export const withNodeDisableLease =
-  (disable = true): NodeControllerOpt =>
-  (settings) => {
-    if (disable) delete settings.lease;
-  };
-
-/** The first releases' name of {@link withNodeEnableLeaseV1}; a base lease may say how long it lasts. */
-export const withNodeLease = (client: ApiClient | LeaseClient, base?: Lease): NodeControllerOpt =>
-  withNodeEnableLeaseV1(client, base?.spec?.leaseDurationSeconds ?? 0);
-
-/** Clock, chance and log of a node controller, for tests and embedding. */
-export const withNodeDeps =
-  (deps: Partial<Pick<NodeControllerSettings, 'clock' | 'random' | 'logger'>>): NodeControllerOpt =>
-  (settings) => {
-    Object.assign(settings, deps);
-  };
-
-const leasesOf = (client: ApiClient | LeaseClient): LeaseClient =>
-  isApiClient(client) ? new ResourceClient<Lease>(client, leaseResource, nodeLeaseNamespace) : client;
-const nodesOf = (client: ApiClient | NodeClient): NodeClient =>
-  isApiClient(client) ? new ResourceClient<Node>(client, nodeResource) : client;
-const isApiClient = (client: object): client is ApiClient =>
-  !(client instanceof ResourceClient) && 'watch' in client && 'list' in client;
 
 /**
  * Registers a Node and keeps it: its lease, its status as its provider tells it, and its Ready condition, which is False while the provider's ping
@@ -156,6 +60,8 @@ export class NodeController {
   #server: Node | undefined;
   #wake = new AbortController();
   #running = false;
+  /** True once the API server has forbidden labels that a node's own identity may not set; they are left out from then on. */
+  #ownLabelsOnly = false;
 
   /**
    * @param node as it is to be registered
@@ -213,7 +119,7 @@ export class NodeController {
     return this.#server;
   }
 
-  /** Keeps the Node until `signal` aborts. @throws what {@link withNodeStatusUpdateErrorHandler} throws */
+  /** Keeps the Node until `signal` aborts. @throws what {@link withNodeStatusUpdateErrorHandler} throws, or that the Node may not be registered */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#running) throw new AgentError('failed_precondition', 'a node controller runs only once');
     this.#running = true;
@@ -277,17 +183,42 @@ export class NodeController {
     );
   }
 
-  /** Adopts the Node that is there, or makes one; tries until it works. */
+  /**
+   * Adopts the existing Node or creates one; retries until it succeeds.
+   *
+   * @throws {AgentError} when the API server has refused it for {@link refusalsToEnd} times in a row
+   */
   async #register(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#settings;
+    let refusals = 0;
     for (let pauseMs = 100; !signal.aborted; pauseMs = Math.min(2 * pauseMs, 7000)) {
       try {
-        this.#take(await this.#createOrUpdate(signal));
+        this.#take(await this.#allowed(() => this.#createOrUpdate(signal)));
         return;
       } catch (reason) {
+        if (isAborted(signal)) return;
+        refusals = isRefusal(reason) ? refusals + 1 : 0;
+        if (refusals >= refusalsToEnd) throw refused(this.#wanted.metadata?.name ?? '', reason);
         logger.warn('the node could not be registered', { err: messageOf(reason), pauseMs });
         await clock.sleep(pauseMs, signal).catch(() => undefined);
       }
+    }
+  }
+
+  /** Writes the Node; if that is forbidden, once more without the labels that a node's own identity may not set. */
+  async #allowed(write: () => Promise<Node>): Promise<Node> {
+    try {
+      return await write();
+    } catch (reason) {
+      const labels = Object.keys(this.#current().metadata?.labels ?? {}).filter(isRestricted);
+      if (!isForbidden(reason) || labels.length === 0) throw reason;
+      const hint = 'an administrator may set them with kubectl label node';
+      this.#settings.logger.warn(`the node may not set some labels and registers without them; ${hint}`, {
+        labels,
+        err: messageOf(reason),
+      });
+      this.#ownLabelsOnly = true;
+      return write();
     }
   }
 
@@ -319,7 +250,11 @@ export class NodeController {
   /** The node with heartbeats, and Ready as the ping says. */
   #current(): Node {
     const now = this.#settings.clock.now();
-    const node = withHeartbeats(this.#wanted, now);
+    const node: { -readonly [Key in keyof Node]: Node[Key] } = withHeartbeats(this.#wanted, now);
+    if (this.#ownLabelsOnly && node.metadata?.labels) {
+      const labels = Object.entries(node.metadata.labels).filter(([label]) => !isRestricted(label));
+      node.metadata = { ...node.metadata, labels: Object.fromEntries(labels) };
+    }
     const { fault } = this.#ping;
     return fault === undefined ? node : withReady(node, false, `provider: ${fault}`, now);
   }
@@ -338,7 +273,7 @@ export class NodeController {
   async #report(signal: AbortSignal): Promise<void> {
     const { logger, onStatusUpdateError, clock } = this.#settings;
     try {
-      this.#take(await updateNodeStatus(this.#nodes, this.#current(), signal));
+      this.#take(await this.#allowed(() => updateNodeStatus(this.#nodes, this.#current(), signal)));
     } catch (reason) {
       if (signal.aborted) return;
       logger.warn('the node status could not be updated', { err: messageOf(reason) });

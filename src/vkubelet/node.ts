@@ -33,12 +33,12 @@ import {
   providerConfig,
   withCapacity,
 } from './node-config.ts';
+import { NodeController } from './node-controller.ts';
 import {
-  NodeController,
   withNodeDeps,
   withNodeEnableLeaseV1,
   withNodeStatusUpdateErrorHandler,
-} from './node-controller.ts';
+} from './node-controller-options.ts';
 import { withReady } from './node-status.ts';
 import { PodController } from './pod-controller.ts';
 

@@ -19,7 +19,7 @@ import type { Tracer } from '../base/tracing.ts';
 import { apiServerSource, type PodStore } from '../config/apiserver-source.ts';
 import { PodConfig, SourcesReady } from '../config/pod-config.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { nameOf, namespaceOf, type PodSource, uidOf } from '../kube/names.ts';
+import { keyOf, nameOf, namespaceOf, type PodSource, uidOf } from '../kube/names.ts';
 import type { ConfigMap, KubeObject, Node, Pod, Secret, Service } from '../kube/types.ts';
 import { TokenManager } from '../containers/objects/token-manager.ts';
 import type { PodHost } from '../pods/pod-host.ts';
@@ -233,7 +233,6 @@ export class PodController {
       lostPods,
       listPeriodMs: every,
       resyncPeriodMs,
-      client,
     } = this.#config;
     const listPeriodMs = every ?? (handler.notifyPods ? resyncPeriodMs : undefined);
     return new HandlerProvider({
@@ -245,16 +244,22 @@ export class PodController {
       ...(lostPods && { lostPods }),
       ...(listPeriodMs !== undefined && { listPeriodMs }),
       ...(!skipDownwardAPIResolution && { resolve: (pod: Pod) => this.#resolve(pod, recorder) }),
-      deleteInApi: async (pod, gracePeriodSeconds) => {
-        const ref = { namespace: namespaceOf(pod), name: nameOf(pod) };
-        const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
-        await client
-          .delete(podResource, ref, { ...grace, preconditions: { uid: uidOf(pod) } })
-          .catch((reason: unknown) => {
-            if (!isApiNotFound(reason)) throw reason;
-          });
-      },
+      deleteInApi: (pod, gracePeriodSeconds) => this.#deleteInApi(pod, gracePeriodSeconds),
     });
+  }
+
+  /** Deletes a pod's API object, unless it is gone or being deleted already. */
+  async #deleteInApi(pod: Pod, gracePeriodSeconds: number | undefined): Promise<void> {
+    const current = this.#pods.store.get(keyOf(pod));
+    if (uidOf(current ?? {}) !== uidOf(pod) || current?.metadata?.deletionTimestamp) return;
+    const { client } = this.#config;
+    const ref = { namespace: namespaceOf(pod), name: nameOf(pod) };
+    const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
+    try {
+      await client.delete(podResource, ref, { ...grace, preconditions: { uid: uidOf(pod) } });
+    } catch (reason) {
+      if (!isApiNotFound(reason)) throw reason;
+    }
   }
 
   /** What a provider of `podtender/provider` gets from the agent elsewhere. */

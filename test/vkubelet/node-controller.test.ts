@@ -1,72 +1,51 @@
-import { expect, test } from 'vitest';
-import { silentLogger } from '../../src/base/logger.ts';
+import { afterEach, expect, test } from 'vitest';
+import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
+import { nodeResource } from '../../src/api/resources.ts';
+import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import type { Lease } from '../../src/kube/types.ts';
-import type { LeaseClient } from '../../src/node/clients.ts';
-import {
-  defaultPingInterval,
-  defaultStatusUpdateInterval,
-  type NodeControllerOpt,
-  type NodeControllerSettings,
-  withNodeDisableLease,
-  withNodeEnableLeaseV1,
-  withNodeEnableLeaseV1WithRenewInterval,
-  withNodeLease,
-  withNodePingInterval,
-} from '../../src/vkubelet/index.ts';
+import type { Node } from '../../src/kube/types.ts';
+import { NaiveNodeProvider, NodeController, withNodeEnableLeaseV1 } from '../../src/vkubelet/index.ts';
 
-const leases: LeaseClient = {
-  get: () => Promise.reject(new Error('not called')),
-  create: () => Promise.reject(new Error('not called')),
-  update: () => Promise.reject(new Error('not called')),
-};
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
 
-function settingsOf(...options: readonly NodeControllerOpt[]): NodeControllerSettings {
-  const settings: NodeControllerSettings = {
-    pingIntervalMs: defaultPingInterval,
-    statusIntervalMs: defaultStatusUpdateInterval,
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-  };
-  for (const option of options) option(settings);
-  return settings;
+/** Clients of one API server: of an administrator, and of a user with its groups. */
+async function clientsOf(user: string, groups: readonly string[]): Promise<[HttpApiClient, HttpApiClient]> {
+  const server = await EmbeddedApiServer.start();
+  closers.push(() => server.stop());
+  const clients = [server.admin, server.clientCertificate(user, groups)].map((pair) => {
+    const client = createApiClient({ server: server.url, ca: server.ca, ...pair }, { clock: systemClock });
+    closers.push(() => client.close());
+    return client;
+  });
+  return clients as [HttpApiClient, HttpApiClient];
 }
 
-test('a lease lasts 40 s and is renewed each 10 s unless said otherwise', () => {
-  for (const option of [withNodeLease(leases), withNodeLease(leases, {}), withNodeEnableLeaseV1(leases)])
-    expect(settingsOf(option).lease).toEqual({
-      client: leases,
-      durationSeconds: 40,
-      renewIntervalMs: 10_000,
-    });
+const wanted: Node = {
+  metadata: { name: 'rooms', labels: { type: 'virtual-kubelet', 'kubernetes.io/role': 'agent' } },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+};
+
+test('a node identity registers its node without the labels that it may not set, and keeps it so', async () => {
+  const [admin, own] = await clientsOf('system:node:rooms', ['system:nodes']);
+  const controller = new NodeController(new NaiveNodeProvider(), wanted, own, withNodeEnableLeaseV1(own));
+  const stop = new AbortController();
+  const running = controller.run(stop.signal);
+  await controller.waitPosted(AbortSignal.timeout(10_000));
+  stop.abort();
+  await running;
+  const { metadata, status } = await admin.get<Node>(nodeResource, { name: 'rooms' });
+  expect(metadata?.labels).toEqual({ type: 'virtual-kubelet' });
+  expect(status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'True' });
 });
 
-test('withNodeLease takes the duration of the base lease', () => {
-  const base: Lease = { spec: { leaseDurationSeconds: 60 } };
-  expect(settingsOf(withNodeLease(leases, base)).lease).toMatchObject({
-    durationSeconds: 60,
-    renewIntervalMs: 15_000,
-  });
-});
-
-test('withNodeDisableLease takes back a lease; of no effect when it is false', () => {
-  expect(settingsOf(withNodeLease(leases), withNodeDisableLease()).lease).toBeUndefined();
-  expect(settingsOf(withNodeLease(leases), withNodeDisableLease(false)).lease).toBeDefined();
-});
-
-test('two leases are refused, and so is an interval that is not within the duration', () => {
-  expect(() => settingsOf(withNodeLease(leases), withNodeEnableLeaseV1(leases))).toThrow(
-    'Multiple, conflicting lease configurations',
+test('a registration that the API server refuses ends the controller and says what is missing', async () => {
+  const [, stranger] = await clientsOf('stranger', []);
+  const controller = new NodeController(new NaiveNodeProvider(), wanted, stranger);
+  await expect(controller.run(AbortSignal.timeout(20_000))).rejects.toThrow(
+    /^the API server refuses to register node rooms: .*cannot get resource "nodes".*; its identity needs create, get and patch on nodes/,
   );
-  for (const ms of [0, -1, 20_000])
-    expect(() => settingsOf(withNodeEnableLeaseV1WithRenewInterval(leases, 20, ms))).toThrow(
-      `the lease of 20 s is renewed each ${ms} ms`,
-    );
-});
-
-test('of two options that set the same the last one wins', () => {
-  const settings = settingsOf(withNodePingInterval(1), withNodePingInterval(2));
-  expect(settings.pingIntervalMs).toBe(2);
+  expect(controller.err).toMatchObject({ code: 'permission_denied' });
 });

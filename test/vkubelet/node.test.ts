@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { ApiClient } from '../../src/api/client.ts';
 import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { leaseResource, nodeResource, podResource } from '../../src/api/resources.ts';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
@@ -9,6 +10,7 @@ import {
   newNode,
   NaiveNodeProviderV2,
   noAuth,
+  type NodeConfig,
   unavailable,
   type VirtualNode,
 } from '../../src/vkubelet/index.ts';
@@ -91,6 +93,81 @@ test('a node of a provider is registered, Ready, and runs pods', async () => {
     },
     { timeout: 5000 },
   );
+}, 20_000);
+
+/** The mock provider, as one whose backend outlives the agent. */
+class LastingMock extends MockProvider {
+  tell: (pod: Pod) => void = () => undefined;
+  override notifyPods(notify: (pod: Pod) => void): void {
+    super.notifyPods(notify);
+    this.tell = notify;
+  }
+}
+
+/** Starts a node without a kubelet API, whose requests go to `through`. */
+function startOf(provider: LastingMock, through: ApiClient, more: Partial<NodeConfig> = {}): Promise<void> {
+  const configure = (config: NodeConfig): void => {
+    Object.assign(config, { client: through, httpListenAddr: '' }, more);
+  };
+  return start(newNode('virtual', () => [provider], configure));
+}
+
+/** The client, with a list of its calls about pods. */
+function watched(calls: string[]): ApiClient {
+  return new Proxy(client, {
+    get: (target, method: keyof ApiClient) => {
+      const call = Reflect.get(target, method) as (...args: readonly unknown[]) => unknown;
+      if (typeof call !== 'function') return call;
+      return (...args: readonly unknown[]): unknown => {
+        if (args[0] === podResource) calls.push(method);
+        return call.apply(target, args);
+      };
+    },
+  });
+}
+
+const ended = async (): Promise<void> => {
+  stop.abort();
+  await running;
+  stop = new AbortController();
+};
+
+test('a restart with every pod in place reads and writes no pod', async () => {
+  const provider = new LastingMock({ nodeName: 'virtual' });
+  await startOf(provider, client);
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  await Promise.all(names.map(create));
+  const allRun = async (): Promise<void> => {
+    for (const name of names) expect((await podOf(name)).status?.phase).toBe('Running');
+  };
+  await vi.waitFor(allRun, { timeout: 5000 });
+  await ended();
+  const calls: string[] = [];
+  await startOf(provider, watched(calls), { periods: { syncTickMs: 20, relistMs: 20 } });
+  await create('new');
+  await vi.waitFor(async () => {
+    expect((await podOf('new')).status?.phase).toBe('Running');
+  }, 5000);
+  expect(calls.filter((call) => call !== 'list' && call !== 'watch')).toEqual(['patch']);
+}, 20_000);
+
+test('a pod that its backend deletes is deleted in the API, once; one that is being deleted is not deleted again', async () => {
+  const provider = new LastingMock({ nodeName: 'virtual' });
+  const calls: string[] = [];
+  await startOf(provider, watched(calls));
+  await create('web');
+  await vi.waitFor(async () => {
+    expect((await podOf('web')).status?.phase).toBe('Running');
+  }, 5000);
+  const known = await provider.getPod('default', 'web');
+  const deletionTimestamp = '2026-03-04T05:06:07Z';
+  const metadata = { ...known.metadata, deletionTimestamp, deletionGracePeriodSeconds: 5 };
+  for (let times = 0; times < 3; times++) provider.tell({ ...known, metadata });
+  await vi.waitFor(async () => {
+    await expect(podOf('web')).rejects.toThrow('not found');
+  }, 5000);
+  // one for the backend's deletion, one that removes the ended pod
+  expect(calls.filter((call) => call === 'delete')).toHaveLength(2);
 }, 20_000);
 
 // users-ask 35: with a failing ping no NotReady was ever written

@@ -116,9 +116,9 @@ function startOf(provider: LastingMock, through: ApiClient, more: Partial<NodeCo
 function watched(calls: string[]): ApiClient {
   return new Proxy(client, {
     get: (target, method: keyof ApiClient) => {
-      const call = Reflect.get(target, method) as (...args: readonly unknown[]) => unknown;
+      const call = Reflect.get(target, method) as (...args: unknown[]) => unknown;
       if (typeof call !== 'function') return call;
-      return (...args: readonly unknown[]): unknown => {
+      return (...args: unknown[]): unknown => {
         if (args[0] === podResource) calls.push(method);
         return call.apply(target, args);
       };

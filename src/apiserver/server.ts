@@ -8,6 +8,9 @@ import { systemRandom } from '../base/random.ts';
 import { authenticatorOf, authorizerOf, signerOf } from './access.ts';
 import { AdmissionChain, builtInPlugins, checkPluginNames } from './admission/chain.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
+import { ServedObjects } from './apiextensions/served-objects.ts';
+import { WebhookMetrics } from './admission/webhooks/webhook-metrics.ts';
+import { WebhookClient } from './webhooks/webhook-client.ts';
 import { CustomScales } from './apiextensions/custom-scales.ts';
 import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
 import { ActingControllers } from './controllers/acting-controllers.ts';
@@ -101,10 +104,15 @@ export class EmbeddedApiServer {
     const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();
     const authorizer = authorizerOf(options, store);
-    const admission = new AdmissionChain(
-      builtInPlugins(authorizer).filter(({ name }) => !disableAdmissionPlugins.includes(name)),
-    );
     const customs = new CustomResources(store);
+    const webhooks = {
+      client: new WebhookClient({ store, clock, stopping: stopping.signal }),
+      objects: new ServedObjects(customs),
+      metrics: new WebhookMetrics(),
+    };
+    const admission = new AdmissionChain(
+      builtInPlugins({ authorizer, webhooks }).filter(({ name }) => !disableAdmissionPlugins.includes(name)),
+    );
     const resources = new ResourceApi({ world, stopping: stopping.signal, admission, customs });
     const signer = signerOf(options, secrets.tokenKey);
     const client = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
@@ -127,6 +135,7 @@ export class EmbeddedApiServer {
       scales: new CustomScales({ world, resources, admission, customs }),
       subresources,
       signer,
+      families: () => webhooks.metrics.families(),
       clusterTrustBundles,
       ...(options.metricsApi && {
         metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),

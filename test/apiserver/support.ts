@@ -5,6 +5,7 @@ import type { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  readonly text: string;
   /** The JSON that came; an empty object for no body, and for text. */
   readonly body: Record<string, never> & {
     readonly metadata: { readonly resourceVersion: string; readonly name: string };
@@ -43,10 +44,12 @@ export function call(
         answer.on('error', reject);
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
         answer.on('end', () => {
+          const received = Buffer.concat(chunks).toString();
           resolve({
             status: answer.statusCode ?? 0,
             headers: answer.headers,
-            body: bodyOf(Buffer.concat(chunks).toString()),
+            text: received,
+            body: bodyOf(received),
           });
         });
       },

@@ -1,6 +1,10 @@
 import { AgentError } from '../../base/errors.ts';
 import type { JsonObject } from '../../apimachinery/json.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import { WebhookMetrics } from './webhooks/webhook-metrics.ts';
+import type { WebhookDeps } from './webhooks/webhook-call.ts';
+import { mutatingWebhooks } from './webhooks/mutating-webhooks.ts';
+import { validatingWebhooks } from './webhooks/validating-webhooks.ts';
 import { certificateSubjectRestriction } from './certificate-subject.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranges.ts';
@@ -15,8 +19,14 @@ import { serviceAccount } from './service-account.ts';
 import { storageObjectInUseProtection } from './storage-protection.ts';
 import { taintNodesByCondition } from './node-taints.ts';
 
+/** What the built-in plug-ins use besides the request. */
+export interface PluginDeps {
+  readonly authorizer: Pick<Authorizer, 'decide'>;
+  readonly webhooks: WebhookDeps;
+}
+
 /** Returns the built-in plug-ins in kube-apiserver's order (`AllOrderedPlugins`, v1.36). */
-export const builtInPlugins = (authorizer: Pick<Authorizer, 'decide'>): readonly AdmissionPlugin[] => [
+export const builtInPlugins = ({ authorizer, webhooks }: PluginDeps): readonly AdmissionPlugin[] => [
   namespaceLifecycle,
   limitRanger,
   serviceAccount,
@@ -28,13 +38,32 @@ export const builtInPlugins = (authorizer: Pick<Authorizer, 'decide'>): readonly
   runtimeClass,
   certificateSubjectRestriction,
   podResizeValidator,
-  // policies and webhooks would be here; quotas are last, so that rejected objects are not charged
+  mutatingWebhooks(webhooks),
+  validatingWebhooks(webhooks),
+  // last, so that rejected objects are not charged
   resourceQuota,
 ];
 
+/** Dependencies of plug-ins that are never run. */
+const inert: PluginDeps = {
+  authorizer: { decide: () => ({ allowed: false, reason: '' }) },
+  webhooks: {
+    client: { post: () => Promise.reject(new Error('no webhook is called')) },
+    objects: {
+      equivalents: () => [],
+      read: (_kind, _part, object) => object,
+      convert: (object) => Promise.resolve(object),
+    },
+    metrics: new WebhookMetrics(),
+  },
+};
+
+/** Returns the names of the built-in plug-ins, in order. */
+export const pluginNames = (): readonly string[] => builtInPlugins(inert).map(({ name }) => name);
+
 /** @throws {AgentError} `invalid_argument` for an unknown plug-in name */
 export function checkPluginNames(disabled: readonly string[]): void {
-  const names = builtInPlugins({ decide: () => ({ allowed: false, reason: '' }) }).map(({ name }) => name);
+  const names = pluginNames();
   const unknown = disabled.filter((name) => !names.includes(name)).map((name) => JSON.stringify(name));
   if (unknown.length === 0) return;
   const there = names.join(', ');

@@ -25,7 +25,9 @@ export interface Attributes {
   readonly namespace: string;
   /** `''` for a new object whose name is to be generated. */
   readonly name: string;
-  /** The object to write; for subresources that act (`eviction`, `token`) their own body; absent for `DELETE` and `CONNECT`. */
+  /** True for one of the deletions of a collection: webhooks are sent no name for it. */
+  readonly ofCollection?: boolean;
+  /** The object to write; for subresources that act (`eviction`, `token`) their own body; for `CONNECT` its options; absent for `DELETE`. */
   readonly object?: JsonObject;
   /** The stored object, for `UPDATE` and `DELETE`. */
   readonly oldObject?: JsonObject;

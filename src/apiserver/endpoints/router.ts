@@ -25,6 +25,8 @@ import {
   metricsKinds,
   trustBundleKinds,
 } from '../../apimachinery/kinds.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
+import { contentType, metricsText } from '../../metrics/metrics.ts';
 import type { MetricsApi } from '../metrics-server/metrics-api.ts';
 import { checkOffered, representationOfError, wantsPretty } from './negotiate.ts';
 import {
@@ -66,6 +68,8 @@ export interface RouterDeps extends FilterDeps, TransientDeps {
   /** `metrics.k8s.io`, loaded on first use; absent: not served. */
   readonly metrics?: () => Promise<Pick<MetricsApi, 'handle'>>;
   readonly clusterTrustBundles?: boolean;
+  /** Returns the metric families of `/metrics`. */
+  readonly families: () => readonly MetricFamily[];
 }
 
 const plain = 'text/plain; charset=utf-8';
@@ -201,8 +205,8 @@ export class Router {
     if (path === '/metrics')
       return sendText(request.raw, response, {
         status: 200,
-        type: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores',
-        text: '',
+        type: contentType,
+        text: metricsText(this.#deps.families()),
       });
     if (['/', '/index.html'].includes(path))
       return sendText(request.raw, response, {

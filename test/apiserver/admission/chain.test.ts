@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AdmissionChain, builtInPlugins, checkPluginNames } from '../../../src/apiserver/admission/chain.ts';
+import { AdmissionChain, checkPluginNames, pluginNames } from '../../../src/apiserver/admission/chain.ts';
 import type { Admissible, AdmissionPlugin } from '../../../src/apiserver/admission/plugin.ts';
 import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
 import { systemContext } from '../../../src/apiserver/controllers/controllers.ts';
@@ -108,7 +108,7 @@ test('a plug-in that waits may refuse by rejecting', async () => {
 });
 
 test('plug-ins are in the order of kube-apiserver, quotas last', () => {
-  const names = builtInPlugins({ decide: () => ({ allowed: false, reason: '' }) }).map(({ name }) => name);
+  const names = pluginNames();
   expect(names).toEqual([
     'NamespaceLifecycle',
     'LimitRanger',
@@ -121,6 +121,8 @@ test('plug-ins are in the order of kube-apiserver, quotas last', () => {
     'RuntimeClass',
     'CertificateSubjectRestriction',
     'PodResizeValidator',
+    'MutatingAdmissionWebhook',
+    'ValidatingAdmissionWebhook',
     'ResourceQuota',
   ]);
 });

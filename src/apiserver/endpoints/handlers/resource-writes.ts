@@ -284,7 +284,11 @@ export class ResourceWrites {
     const { entries, metadata } = listPage(this.#deps.world.store, selection, listOptions);
     for (const { object } of entries) {
       const [namespace, name] = [namespaceOf(object), nameOf(object)];
-      const at = { ...requestOf(exchange, { context, options: body ?? {} }, name), namespace };
+      const at = {
+        ...requestOf(exchange, { context, options: body ?? {} }, name),
+        namespace,
+        ofCollection: true,
+      };
       await admittedDelete(this.#deps.admission, at, () =>
         registry.beginDelete(namespace, name, options, context),
       );

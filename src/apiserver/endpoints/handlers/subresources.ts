@@ -1,4 +1,4 @@
-import { ownMember } from '../../../base/own.ts';
+import { ownMember, setOwn } from '../../../base/own.ts';
 import type { ServerResponse } from 'node:http';
 import type { AddressProxy, ProxyCall } from '../../proxy/address-proxy.ts';
 import type { TokenSigner } from '../../authentication/token-signer.ts';
@@ -9,6 +9,7 @@ import { evict } from '../../registry/eviction.ts';
 import type { Empties } from '../../../apimachinery/serializer/codec.ts';
 import { contextOf, withWarnings } from '../exchange.ts';
 import {
+  type Draft,
   type JsonObject,
   nameOf,
   objectAt,
@@ -24,7 +25,7 @@ import { checkNamespaceOf } from '../../registry/metadata-rules.ts';
 import { keyOf } from '../../storage/store.ts';
 import { mediaTypes, negotiate, wantsPretty } from '../negotiate.ts';
 
-import type { ApiRequest, ResourcePath } from '../../request/request.ts';
+import { type ApiRequest, isTrue, type ResourcePath } from '../../request/request.ts';
 import type { ResourceApi } from './resource-api.ts';
 import { sendBody } from '../respond.ts';
 import {
@@ -302,14 +303,14 @@ export class Subresources {
   async #connect({ request, target, kind }: Call): Promise<void> {
     const { subresource, namespace, name } = target;
     const context = contextOf(this.#deps.world, request, false);
-    const options = Object.fromEntries(request.query);
     const connection = {
       operation: 'CONNECT',
       kind,
       subresource,
       namespace,
       name,
-      options,
+      object: connectOptions(request.query),
+      options: {},
       context,
     } as const;
     await admittedAction(this.#deps.admission, connection);
@@ -338,6 +339,23 @@ const asSent = (request: JsonObject, empties: Empties): JsonObject => {
   const expirationSeconds = spec['expirationSeconds'] ?? defaultLifetime;
   return { ...request, spec: { ...spec, audiences, expirationSeconds } };
 };
+
+/** Parameters of connections that may be repeated. */
+const listParameters: ReadonlySet<string> = new Set(['command', 'ports']);
+
+/** Returns the options of a connection as the object that admission sees: the query by the fields of PodExecOptions and its like. */
+function connectOptions(query: URLSearchParams): JsonObject {
+  const options: Draft = {};
+  for (const name of new Set(query.keys())) {
+    const values = query.getAll(name);
+    const [first = ''] = values;
+    if (listParameters.has(name)) setOwn(options, name, name === 'ports' ? values.map(Number) : values);
+    else setOwn(options, name, flags.has(name) ? isTrue(first) : first);
+  }
+  return options;
+}
+
+const flags: ReadonlySet<string> = new Set(['stdin', 'stdout', 'stderr', 'tty']);
 
 /** @throws {StatusError} 400 for a dry run: a connection has effects */
 function checkConnect({ query }: ApiRequest): void {

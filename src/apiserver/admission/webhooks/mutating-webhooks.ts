@@ -76,22 +76,23 @@ class Round {
     const { webhook } = invocation;
     const { context, reinvocation } = this.#attributes;
     const place = `round_${reinvocation.again ? 1 : 0}_index_${index}`;
-    const before = this.#current;
-    let changed = false;
+    let changed: boolean | undefined;
     try {
-      await callWebhook(this.#attributes, invocation, await this.#reviewed(invocation), {
+      changed = await callWebhook(this.#attributes, invocation, await this.#reviewed(invocation), {
         deps: this.#deps,
-        use: (verdict) => {
-          changed = this.#apply(webhook, verdict);
-        },
+        use: (verdict) => this.#apply(webhook, verdict),
         failedOpen: () =>
           context.annotate?.(`failed-open.mutation.webhook.admission.k8s.io/${place}`, webhook.name),
       });
     } finally {
-      const value = { configuration: webhook.configuration, webhook: webhook.name, mutated: changed };
+      const value = {
+        configuration: webhook.configuration,
+        webhook: webhook.name,
+        mutated: changed === true,
+      };
       context.annotate?.(`mutation.webhook.admission.k8s.io/${place}`, JSON.stringify(value));
     }
-    if (changed && before !== this.#current) {
+    if (changed === true) {
       this.#reinvocations.changed();
       reinvocation.request();
     }

@@ -30,9 +30,8 @@ async function reviewedBy(
   ]);
   for (const { kind: other } of invocations) {
     if (found.has(other)) continue;
-    const [now, before] = await Promise.all(
-      [object, oldObject].map((one) => one && objects.convert(one, kind, other)),
-    );
+    const now = object && (await objects.convert(object, kind, other));
+    const before = oldObject && (await objects.convert(oldObject, kind, other));
     found.set(other, { ...(now && { object: now }), ...(before && { oldObject: before }) });
   }
   return found;

@@ -72,7 +72,7 @@ const auditKey = /^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?)\/[A-Za-z0-9]([-\w.]
 function annotate({ context }: Attributes, { name }: Webhook, { auditAnnotations }: Verdict): void {
   for (const [key, value] of Object.entries(auditAnnotations)) {
     const full = `${name}/${key}`;
-    if (auditKey.test(full) && key.length <= 63) context.annotate?.(full, String(value));
+    if (auditKey.test(full) && key.length <= 63) context.annotate?.(full, value);
   }
 }
 

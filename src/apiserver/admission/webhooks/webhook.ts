@@ -1,4 +1,11 @@
-import { type JsonObject, nameOf, objectAt, objectsAt, stringAt } from '../../../apimachinery/json.ts';
+import {
+  type JsonObject,
+  listAt,
+  nameOf,
+  objectAt,
+  objectsAt,
+  stringAt,
+} from '../../../apimachinery/json.ts';
 import { builtIn, type Kind } from '../../../apimachinery/kinds.ts';
 import type { Entry, Store } from '../../storage/store.ts';
 

@@ -9,7 +9,7 @@ let server: EmbeddedApiServer;
 let first: TestWebhook;
 let second: TestWebhook;
 beforeAll(async () => {
-  server = await EmbeddedApiServer.start({ audit: (event) => audited.push(event as never) });
+  server = await EmbeddedApiServer.start({ audit: (event) => audited.push(event) });
   first = await startWebhook(server, allow);
   second = await startWebhook(server, allow);
 });

@@ -127,7 +127,7 @@ test('warnings reach the client, also with a denial, and annotations the audit e
     audited.length = 0;
     const { status, headers } = await create();
     expect(status).toBe(allowed ? 201 : 400);
-    expect(headers['warning']).toBe('299 - "old field"');
+    expect(headers.warning).toBe('299 - "old field"');
     await vi.waitFor(() => {
       const annotations = audited.map((event) => event.annotations);
       expect(annotations).toContainEqual(expect.objectContaining({ 'one.example.com/why': 'because' }));

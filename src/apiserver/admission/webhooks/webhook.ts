@@ -47,7 +47,7 @@ const configurations: Readonly<Record<WebhookType, Kind>> = {
 };
 
 const textsAt = (value: JsonObject, key: string): readonly string[] =>
-  (value[key] ?? []) as readonly string[];
+  listAt(value, key) as readonly string[];
 
 const ruleOf = (rule: JsonObject): WebhookRule => ({
   operations: textsAt(rule, 'operations'),

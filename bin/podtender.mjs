@@ -1,7 +1,22 @@
 #!/usr/bin/env node
 // The command. Plain JavaScript for any Node, so that one that is too old is told so instead of showing a stack trace.
+// A checkout brings a right one along (devDependencies): then that one runs the command.
 const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 19)) {
+const tooOld = major < 22 || (major === 22 && minor < 19);
+if (tooOld) {
+  const { existsSync } = await import('node:fs');
+  const { fileURLToPath } = await import('node:url');
+  const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+  if (existsSync(own)) {
+    const { spawn } = await import('node:child_process');
+    const words = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+    const child = spawn(own, words, { stdio: 'inherit' });
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    // a terminal sends SIGINT to both: one from elsewhere has to be passed on, and a second one would kill
+    for (const signal of signals) process.on(signal, () => process.stdin.isTTY || child.kill(signal));
+    const [code, signal] = await new Promise((done) => child.once('close', (...end) => done(end)));
+    process.exit(code ?? 128 + (await import('node:os')).constants.signals[signal]);
+  }
   process.stderr.write(
     `podtender needs Node.js 22.19 or newer; this is ${process.versions.node} (${process.execPath}).\n` +
       'Inside a checkout, "npm start" brings a right one along.\n',

@@ -1,11 +1,11 @@
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, hostname, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pinoLogger } from '../agent/logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, StorageError } from '../apiserver/index.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { LogFormat, LogLevel } from '../options/agent/fields.ts';
+import { auditFile } from './audit-file.ts';
 import { DataDirError } from './data-dir.ts';
 import { portError } from './ports.ts';
 
@@ -54,7 +54,7 @@ export async function startApiServerCommand(
   context: ApiServerContext,
 ): Promise<RunningApiServer> {
   const target = kubeconfigTarget(options);
-  const audit = options.audit === undefined ? undefined : auditFile(options.audit, context);
+  const audit = options.audit === undefined ? undefined : auditFile(options.audit, context, '--audit');
   let server: EmbeddedApiServer | undefined;
   try {
     server = await serve(options, audit?.record);
@@ -169,30 +169,4 @@ function writeKubeconfig(file: string, text: string): void {
   } catch (reason) {
     throw new AgentError('invalid_argument', `--kubeconfig ${file}: ${messageOf(reason)}`, { cause: reason });
   }
-}
-
-/** Opens the audit log: one event a line, appended. */
-function auditFile(
-  name: string,
-  { write }: ApiServerContext,
-): { readonly record: NonNullable<EmbeddedApiServerOptions['audit']>; readonly close: () => void } {
-  if (name === '-') return { record: (event) => write(`${JSON.stringify(event)}\n`), close: () => undefined };
-  let handle: number;
-  try {
-    mkdirSync(dirname(resolve(name)), { recursive: true });
-    handle = openSync(name, 'a', 0o600);
-  } catch (reason) {
-    throw new AgentError('invalid_argument', `--audit ${name}: ${messageOf(reason)}`, { cause: reason });
-  }
-  let isOpen = true;
-  return {
-    // requests that end with the server are recorded after it was closed
-    record: (event) => {
-      if (isOpen) writeSync(handle, `${JSON.stringify(event)}\n`);
-    },
-    close: () => {
-      isOpen = false;
-      closeSync(handle);
-    },
-  };
 }

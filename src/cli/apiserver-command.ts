@@ -52,6 +52,25 @@ export function addApiServer(
     });
 }
 
+/** Adds `podtender envtest-assets`. */
+export function addEnvtestAssets(program: Command, cwd: string, act: (dir: string) => Promise<void>): void {
+  program
+    .command('envtest-assets')
+    .description('Write launchers named kube-apiserver, etcd and kubectl, for KUBEBUILDER_ASSETS.')
+    .argument('<dir>', 'directory of the launchers; created if needed')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  podtender envtest-assets ./bin/k8s && KUBEBUILDER_ASSETS=$PWD/bin/k8s go test ./...
+`,
+    )
+    .action(async (dir: string) => {
+      await act(resolve(cwd, dir));
+    });
+}
+
 const addOutput = (command: Command): Command =>
   command
     .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))

@@ -36,6 +36,7 @@ async function main(code: KeptCode | undefined, load: StartContext['load']): Pro
 }
 
 const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Commands => ({
+  ...serverCommands(code),
   async up(options) {
     const [{ up }, { startUp: start }, deps] = await Promise.all([
       import('./up.ts'),
@@ -78,6 +79,16 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     const make = await conformanceWorlds(provider, { cwd: process.cwd(), load, realTime });
     return conformance(options, make, (line) => process.stdout.write(`${line}\n`));
   },
+  async explain(options) {
+    const { explain } = await import('./explain.ts');
+    return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));
+  },
+});
+
+/** The commands around the API server as a test environment. */
+const serverCommands = (
+  code: KeptCode | undefined,
+): Pick<Commands, 'apiserver' | 'envtestAssets' | 'launch'> => ({
   async apiserver(options) {
     const [{ apiserver }, { startApiServerCommand: start }] = await Promise.all([
       import('./apiserver.ts'),
@@ -86,9 +97,19 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     keepCompiledCode(code);
     return apiserver(options, { start, write: (text) => process.stdout.write(text), onSignal });
   },
-  async explain(options) {
-    const { explain } = await import('./explain.ts');
-    return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));
+  async envtestAssets(dir) {
+    const { writeEnvtestAssets } = await import('../app/envtest-assets.ts');
+    const program = fileURLToPath(new URL('../../bin/podtender.mjs', import.meta.url));
+    const files = writeEnvtestAssets({ dir, node: process.execPath, program, version: around().version });
+    for (const file of files) process.stdout.write(`${file}\n`);
+    return exitCodes.ok;
+  },
+  async launch(name, args) {
+    const { launch } = await import('./launch.ts');
+    keepCompiledCode(code);
+    const write = (text: string): unknown => process.stdout.write(text);
+    const warn = (line: string): void => void process.stderr.write(`${name}: ${line}\n`);
+    return launch(name, args, { write, warn, onSignal });
   },
 });
 

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
 import type { ConformanceOptions } from './conformance.ts';
-import { addApiServer, type ApiServerArguments } from './apiserver-command.ts';
+import { addApiServer, addEnvtestAssets, type ApiServerArguments } from './apiserver-command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
@@ -22,7 +22,17 @@ export interface Commands {
   newProvider(options: NewProviderOptions): Promise<number>;
   conformance(options: ConformanceOptions): Promise<number>;
   apiserver(options: ApiServerArguments): Promise<number>;
+  /** Writes launchers into a directory. */
+  envtestAssets(dir: string): Promise<number>;
+  /** Runs as kube-apiserver or etcd, with their flags. */
+  launch(name: LauncherName, args: readonly string[]): Promise<number>;
 }
+
+/** Programs that podtender stands in for. */
+export type LauncherName = 'kube-apiserver' | 'etcd';
+
+const isLauncher = (word: string | undefined): word is LauncherName =>
+  word === 'kube-apiserver' || word === 'etcd';
 
 /** Command line options of `podtender explain`. */
 export interface ExplainOptions {
@@ -85,6 +95,9 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   addApiServer(program, around.cwd, async (options) => {
     done(await commands.apiserver(options));
   });
+  addEnvtestAssets(program, around.cwd, async (dir) => {
+    done(await commands.envtestAssets(dir));
+  });
   return program;
 }
 
@@ -94,6 +107,8 @@ export async function runProgram(
   commands: Commands,
   around: Surroundings,
 ): Promise<number> {
+  const [first, ...rest] = args;
+  if (isLauncher(first)) return commands.launch(first, rest);
   let code: number = exitCodes.ok;
   const program = makeProgram(commands, around, (exitCode) => {
     code = exitCode;

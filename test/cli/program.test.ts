@@ -42,6 +42,8 @@ async function line(...args: readonly string[]) {
     newProvider: note('newProvider'),
     conformance: note('conformance'),
     apiserver: note('apiserver'),
+    envtestAssets: note('envtestAssets'),
+    launch: note('launch'),
   };
   const around = {
     env: { PODTENDER_DATA_DIR: '/data' },

@@ -16,6 +16,8 @@ async function parse(
   const commands = {
     ...{ up: none, run: none, validate: none, explain: none, newProvider: none, conformance: none },
     apiserver: none,
+    envtestAssets: none,
+    launch: none,
     virtualKubelet: (given: VirtualKubeletOptions) => {
       options = given;
       return Promise.resolve(0);

@@ -97,6 +97,8 @@ test.for([...new Set(calls)])('the command takes `%s`', async (call) => {
       virtualKubelet: done,
       newProvider: done,
       apiserver: done,
+      envtestAssets: done,
+      launch: done,
       conformance: done,
     },
     around,

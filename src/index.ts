@@ -8,6 +8,8 @@ export { Agent, type AgentEvents } from './agent/agent.ts';
 export type { AgentOptions, AgentProvider, ProviderWithUpkeep } from './agent/agent-options.ts';
 export {
   containerProvider,
+  standaloneContainerProvider,
+  type StandaloneParts,
   kuberuntimeProvider,
   type ProviderOptions,
   type RuntimeParts,

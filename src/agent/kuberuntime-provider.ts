@@ -1,12 +1,18 @@
+import { totalmem } from 'node:os';
 import { Backoff, type BackoffOptions, crashLoopBackoff, imagePullBackoff } from '../base/backoff.ts';
-import { steadyNow } from '../base/clock.ts';
+import { steadyNow, systemClock } from '../base/clock.ts';
+import { silentLogger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
 import { ActuatedStore } from '../containers/kuberuntime/resize/actuated.ts';
 import {
   type KubeRuntimeDeps,
   type KubeRuntimeOptions,
   KubeRuntime,
 } from '../containers/kuberuntime/kube-runtime.ts';
+import type { RuntimeHelper } from '../containers/kuberuntime/helper.ts';
+import { nameOf } from '../kube/names.ts';
 import type { ContainerRuntime, ImageService } from '../provider/container-runtime.ts';
+import type { PodProvider } from '../provider/provider.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { runtimeUpkeep, type UpkeepSettings } from './garbage-collection.ts';
 import type { ProviderContext } from './provider-context.ts';
@@ -89,3 +95,53 @@ export const containerProvider =
       upkeep: runtimeUpkeep({ ...context, provider, runtime, images, imageRemoved }, upkeep),
     };
   };
+
+/** What containers get from a node, where there is no node: nothing. */
+const noNode: RuntimeHelper = {
+  generateRunContainerOptions: () => Promise.resolve({}),
+  environment: () => Promise.resolve([]),
+  getPodDns: () => ({}),
+  hostnameAndDomain: (pod) => ({ hostname: nameOf(pod), domain: '' }),
+  cgroupParent: () => '',
+  extraSupplementalGroups: () => [],
+  isPodTerminationRequested: () => false,
+};
+
+/** Replacements of the parts around a {@link standaloneContainerProvider}; all have defaults. */
+export type StandaloneParts = Partial<Pick<KubeRuntimeDeps, 'clock' | 'random' | 'logger' | 'recorder'>>;
+
+/**
+ * Returns the provider of a container runtime without a node around it: containers get no environment, volumes or DNS. For the conformance
+ * suite and tests of a runtime; {@link containerProvider} makes the provider of an agent.
+ *
+ * @example
+ * const provider = standaloneContainerProvider({ runtime, images }, { runtimeName: 'rooms', podLogsRoot });
+ * conformance(provider, { describe, it });
+ */
+export function standaloneContainerProvider(
+  parts: RuntimeParts,
+  { crashBackoff = crashLoopBackoff, ...options }: ProviderOptions,
+  around: StandaloneParts = {},
+): PodProvider {
+  const clock = around.clock ?? systemClock;
+  const deps: KubeRuntimeDeps = {
+    random: systemRandom,
+    logger: silentLogger,
+    recorder: { event: () => undefined },
+    ...around,
+    ...parts,
+    clock,
+    helper: noNode,
+    crashBackoff: new Backoff(clock, crashBackoff),
+    imageBackoff: new Backoff({ now: () => steadyNow(clock) }, imagePullBackoff),
+    liveness: new Map(),
+    startup: new Map(),
+  };
+  const provider = new KubeRuntime(deps, { memoryCapacityBytes: totalmem(), ...options });
+  const { runtime } = parts;
+  // what the runtime does not have the provider does not offer
+  return Object.assign(provider, {
+    ...(!runtime.execSync && { execSync: undefined }),
+    ...(!runtime.listContainerStats && { listUsage: undefined }),
+  });
+}

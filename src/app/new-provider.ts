@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { AgentError } from '../base/errors.ts';
+import { conformanceTemplates } from './new-provider-conformance.ts';
 import { containerRules, containerTemplates } from './new-provider-container.ts';
 
 /** The contracts that a project can begin with. */
@@ -54,6 +55,7 @@ function filesOf({ name, contract, version }: NewProviderOptions): Readonly<Reco
     'package.json': packageJson(name, version),
     'tsconfig.json': tsconfig,
     ...sourcesOf(contract, type, name),
+    'test/conformance.test.ts': filled(conformanceTemplates[contract], type, name),
     Dockerfile: dockerfile,
     'deploy.yaml': deployment(name, contract === 'container' ? containerRules : ''),
     'README.md': readme(name, contract),
@@ -169,9 +171,10 @@ export class __TYPE__ implements PodLifecycleHandler, PodNotifier {
 
 const keyOf = ({ metadata }: Pod): string => \`\${metadata?.namespace}/\${metadata?.name}\`;
 
-function runningStatus(pod: Pod): PodStatus {
+function runningStatus({ spec }: Pod): PodStatus {
   const startedAt = new Date().toISOString();
-  const containerStatuses = (pod.spec?.containers ?? []).map(({ name, image = '' }) => ({
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const containerStatuses = [...sidecars, ...(spec?.containers ?? [])].map(({ name, image = '' }) => ({
     name,
     image,
     imageID: '',
@@ -179,7 +182,7 @@ function runningStatus(pod: Pod): PodStatus {
     restartCount: 0,
     state: { running: { startedAt } },
   }));
-  return { phase: 'Running', startTime: startedAt, containerStatuses };
+  return { phase: 'Running', podIP: '127.0.0.1', startTime: startedAt, containerStatuses };
 }
 
 function endedStatus(status: PodStatus): PodStatus {
@@ -215,7 +218,9 @@ export class __TYPE__ implements PodProvider {
     const { uid = '', name = '', namespace = '' } = pod.metadata ?? {};
     if (this.#pods.has(uid)) return { results: [], changed: false };
     const startedAt = Date.now();
-    const containers = (pod.spec?.containers ?? []).map(
+    const { initContainers = [], containers: regular = [] } = pod.spec ?? {};
+    const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always');
+    const containers = [...sidecars, ...regular].map(
       (container): RuntimeContainerStatus => ({
         id: \`__NAME__://\${uid}/\${container.name}\`,
         name: container.name,
@@ -278,7 +283,7 @@ const statusOf = (
   uid,
   name,
   namespace,
-  ips: [],
+  ips: ['127.0.0.1'],
   containerStatuses,
   activeContainerStatuses: containerStatuses,
   sandboxStatuses: [],
@@ -419,5 +424,5 @@ A Kubernetes node whose pods run elsewhere, with podtender's ${contractOf[contra
     npm test                      # brings an API server along
     KUBECONFIG=~/.kube/config npm start
 
-\`src/provider.ts\` is where pods run. \`deploy.yaml\` runs the node in a cluster.
+\`src/provider.ts\` is where pods run. \`test/conformance.test.ts\` checks the laws that every provider keeps. \`deploy.yaml\` runs the node in a cluster.
 `;

@@ -6,7 +6,7 @@ import { restarts } from './clauses/restarts.ts';
 import { status } from './clauses/status.ts';
 import { termination } from './clauses/termination.ts';
 import type { PodProvider } from '../provider/provider.ts';
-import { type Clause, type MakeWorld, type ProviderWorld, Trial } from './subject.ts';
+import { type Clause, InapplicableClause, type MakeWorld, type ProviderWorld, Trial } from './subject.ts';
 
 /** The clauses for providers, by area. */
 export const providerClauses: readonly Clause[] = [
@@ -48,7 +48,8 @@ export async function runClause(clause: Clause, make: MakeWorld): Promise<Clause
     await trial.end();
     return { name, area, rule, law, outcome: 'passed' };
   } catch (reason) {
-    return { name, area, rule, law, outcome: 'failed', detail: messageOf(reason) };
+    const outcome = reason instanceof InapplicableClause ? 'not applicable' : 'failed';
+    return { name, area, rule, law, outcome, detail: messageOf(reason) };
   } finally {
     await world.close?.();
   }

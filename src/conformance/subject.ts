@@ -32,8 +32,11 @@ export interface ProviderWorld {
   readonly clock?: Clock & { advance?(ms: number): Promise<void> };
   /**
    * Makes a container of `pod` behave as a clause needs it. Default: a shell command, and the annotations of podtender's memory provider.
+   * `undefined`: the backend has no containers that behave so, and the clause does not apply.
    */
-  readonly behave?: (pod: Pod, container: string, behaviour: Behaviour) => Pod;
+  readonly behave?: (pod: Pod, container: string, behaviour: Behaviour) => Pod | undefined;
+  /** True when the backend knows pods by namespace and name alone: a pod then waits until another of its name is gone. Default: false. */
+  readonly oneByName?: boolean;
   /** Makes the next call of a kind fail at the backend; absent: the clauses about faults do not apply. */
   readonly failNext?: (call: 'listPods' | 'getPodStatus' | 'killPod' | 'syncPod', reason: Error) => void;
   /** Ends the provider and makes another over the same backend, as a restart of the agent does; absent: clauses about that do not apply. */
@@ -61,6 +64,11 @@ export interface Clause {
 /** A clause was broken; the message says what was seen. */
 export class BrokenClause extends Error {
   override readonly name = 'BrokenClause';
+}
+
+/** The backend cannot do what a clause needs; the message says what that is. */
+export class InapplicableClause extends Error {
+  override readonly name = 'InapplicableClause';
 }
 
 /** @throws {BrokenClause} with what was seen */
@@ -128,9 +136,11 @@ export class Trial {
     await this.during(Promise.all(left.map((pod) => this.#provider.killPod(undefined, pod, 1, signal))));
   }
 
-  /** The pod with a container that behaves so. */
+  /** The pod with a container that behaves so. @throws {InapplicableClause} when the backend has no such containers */
   behaving(pod: Pod, behaviour: Behaviour, container = 'main'): Pod {
-    return (this.world.behave ?? defaultBehave)(pod, container, behaviour);
+    const behaving = (this.world.behave ?? defaultBehave)(pod, container, behaviour);
+    if (behaving) return behaving;
+    throw new InapplicableClause(`behave: a container with ${Object.keys(behaviour).join(', ')}`);
   }
 
   async sync(pod: Pod): Promise<PodSyncResult> {

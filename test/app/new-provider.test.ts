@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { providerClauses } from '../../src/conformance/index.ts';
 import { newProviderProject, projectContracts } from '../../src/app/new-provider.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -37,9 +38,10 @@ test.for(projectContracts)(
     const files = await newProviderProject({ name: 'my-rooms', contract, cwd: dir, version: '0.1.0' });
     const project = join(dir, 'my-rooms');
     install(project, files);
-    const file = join(project, 'test/provider.test.ts');
-    const tests = execFileSync(process.execPath, ['--test', file], { encoding: 'utf8' });
-    expect(tests).toMatch(/pass 1\n/);
+    const tests = ['provider', 'conformance'].map((name) => join(project, `test/${name}.test.ts`));
+    const report = execFileSync(process.execPath, ['--test', ...tests], { encoding: 'utf8' });
+    // one of its own, and one for each law
+    expect(report).toMatch(new RegExp(`pass ${1 + providerClauses.length}\\n`));
     const manifest = readFileSync(join(project, 'deploy.yaml'), 'utf8');
     const kinds = parseAllDocuments(manifest).map((document) => (document.toJS() as { kind: string }).kind);
     expect(kinds).toEqual(['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Deployment']);

@@ -1,7 +1,13 @@
 import { describe, expect, it, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
-import { conformance, providerClauses, runProviderClauses } from '../../src/conformance/index.ts';
+import {
+  type Behaviour,
+  conformance,
+  providerClauses,
+  runProviderClauses,
+} from '../../src/conformance/index.ts';
+import type { Pod } from '../../src/kube/types.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
 import { memoryWorld } from './memory-world.ts';
 
@@ -51,4 +57,21 @@ test('what a provider lacks makes clauses not applicable, by name; a focus selec
       detail: expect.stringMatching(one.detail) as string,
     })),
   );
+});
+
+test('a clause does not apply where the backend has no containers that behave so, or knows pods by name', async () => {
+  const make = () => ({
+    ...memoryWorld(),
+    behave: (pod: Pod, _container: string, behaviour: Behaviour) =>
+      Object.keys(behaviour).length === 0 ? pod : undefined,
+    oneByName: true,
+  });
+  const results = await runProviderClauses(make);
+  const details = new Map(results.map(({ name, outcome, detail = '' }) => [name, `${outcome} ${detail}`]));
+  expect(details.get('exit-codes-are-real')).toBe('not applicable behave: a container with runMs, exitCode');
+  expect(details.get('keeps-pods-of-one-name-apart')).toBe(
+    'not applicable pods by UID: the backend knows pods by name',
+  );
+  expect(details.get('kill-stops-everything')).toBe('passed ');
+  expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
 });

@@ -74,6 +74,14 @@ describe('the packed package', { timeout: 300_000 }, () => {
     );
   });
 
+  test('the node in ten lines of the README runs as it stands', () => {
+    const block = codeBlocks().find(({ text }) => text.includes('await runNode('));
+    consumer.write('ten-lines.ts', block?.text ?? '');
+    expect(consumer.run(process.execPath, ['--no-warnings', 'ten-lines.ts']).output).toMatch(
+      /^node is Ready, kubelet API on port \d+\n$/,
+    );
+  });
+
   test.for(projectContracts)(
     'a project of new-provider --contract %s type-checks, and its own tests pass as generated',
     (contract) => {
@@ -88,7 +96,8 @@ describe('the packed package', { timeout: 300_000 }, () => {
       });
       const tests = consumer.run(process.execPath, ['--test', `${name}/test/*.test.ts`]);
       expect(tests, tests.output).toMatchObject({ code: 0 });
-      expect(tests.output).toMatch(/pass 1\n/);
+      expect(tests.output).toMatch(/fail 0\n/);
+      expect(tests.output).toContain('kill-stops-everything');
     },
   );
 

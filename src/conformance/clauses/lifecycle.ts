@@ -75,6 +75,8 @@ export const lifecycle: readonly Clause[] = [
     area,
     rule: 'R107',
     law: 'Two pods of one name are two pods: killing the first leaves the second alone.',
+    needs: ({ oneByName }) =>
+      oneByName === true ? 'pods by UID: the backend knows pods by name' : undefined,
     async check(t) {
       const [first, second] = [t.pod({}, 'twin'), t.pod({}, 'twin')].map((pod) => t.behaving(pod, {}));
       if (!first || !second) return;

@@ -10,7 +10,7 @@ function behave(pod: Pod, _container: string, behaviour: Behaviour): Pod | undef
 `;
 
 /** The conformance test of a project, by contract; `__TYPE__` stands for the class, `__NAME__` for the provider. */
-export const conformanceTemplates = {
+export const conformanceTemplates: Readonly<Record<'pod' | 'vkubelet' | 'container', string>> = {
   pod: `import { describe, it } from 'node:test';
 import type { Pod } from 'podtender';
 import { conformance, type Behaviour } from 'podtender/conformance';
@@ -61,4 +61,4 @@ conformance(
   { describe, it },
 );
 ${behaveTemplate}`,
-} as const;
+};

@@ -76,7 +76,8 @@ const csrCondition = (csr: JsonObject): string => {
   return [decision, ...more].join(',');
 };
 
-const printers: Printers = tableOf({
+/** Printers of the built-in kinds. */
+export const printers: Printers = tableOf({
   ...workloadPrinters,
   ...networkPrinters,
   ...clusterPrinters,

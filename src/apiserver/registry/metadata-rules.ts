@@ -25,6 +25,7 @@ const checks: Readonly<Record<string, NameCheck>> = tableOf({
   Namespace: (name, prefix) =>
     name.includes('.') && !name.includes('/') ? ['must not contain dots'] : label(name, prefix),
   Service: label,
+  StatefulSet: label,
   Event: pathSegment,
   Role: pathSegment,
   RoleBinding: pathSegment,

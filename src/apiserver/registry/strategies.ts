@@ -11,7 +11,7 @@ const counted = new Set(
   (
     'Pod Deployment ReplicaSet DaemonSet StatefulSet ReplicationController Job CronJob PodDisruptionBudget NetworkPolicy Ingress ' +
     'IngressClass CustomResourceDefinition FlowSchema PriorityLevelConfiguration PriorityClass MutatingWebhookConfiguration ' +
-    'ValidatingWebhookConfiguration ValidatingAdmissionPolicy MutatingAdmissionPolicy EndpointSlice ResourceSlice DeviceClass'
+    'ValidatingWebhookConfiguration ValidatingAdmissionPolicy MutatingAdmissionPolicy EndpointSlice ResourceSlice DeviceClass PodTemplate'
   ).split(' '),
 );
 
@@ -40,7 +40,8 @@ const contentKeys = (object: JsonObject): JsonObject => {
 };
 
 const statusPath: ResetFields = [['f:status']];
-const specPaths = (type: string): ResetFields =>
+/** Returns the members of a type besides metadata and status, which a status update does not change. */
+export const specPaths = (type: string): ResetFields =>
   [...fieldsOf(type).keys()]
     .filter((key) => key !== 'status' && key !== 'metadata')
     .map((key) => [`f:${key}`]);

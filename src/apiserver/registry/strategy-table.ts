@@ -1,3 +1,12 @@
+import { controllerRevisionStrategy } from './apps/controller-revision.ts';
+import { daemonSetStrategy } from './apps/daemon-set.ts';
+import { deploymentStrategy } from './apps/deployment.ts';
+import { replicaSetStrategy } from './apps/replica-set.ts';
+import { statefulSetStrategy } from './apps/stateful-set.ts';
+import { cronJobStrategy } from './batch/cron-job.ts';
+import { jobStrategy } from './batch/job.ts';
+import { podTemplateStrategy } from './core/pod-template.ts';
+import { replicationControllerStrategy } from './core/replication-controller.ts';
 import { csrStrategy } from './certificates/csr.ts';
 import { definitionStrategy } from '../apiextensions/definition-strategy.ts';
 import { keptKinds, type Kind } from '../../apimachinery/kinds.ts';
@@ -41,6 +50,15 @@ const own: readonly Strategy[] = [
   budgetStrategy,
   trustBundleStrategy,
   definitionStrategy,
+  deploymentStrategy,
+  replicaSetStrategy,
+  statefulSetStrategy,
+  daemonSetStrategy,
+  controllerRevisionStrategy,
+  replicationControllerStrategy,
+  podTemplateStrategy,
+  jobStrategy,
+  cronJobStrategy,
 ];
 const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
 

@@ -28,29 +28,44 @@ export function defaultPod(pod: Pod): Pod {
     : { ...pod, spec: defaultSpec({ containers: [] }) };
 }
 
+/** The defaults of containers that are not the main ones of a pod: debug containers, and those of templates. */
+const plain: ContainerContext = { hostNetwork: false, requestsFromLimits: false };
+
 function defaultSpec(spec: PodSpec): PodSpec {
-  const hostNetwork = spec.hostNetwork ?? false;
-  const main: ContainerContext = { hostNetwork, requestsFromLimits: true };
-  const debug: ContainerContext = { hostNetwork: false, requestsFromLimits: false };
+  const main: ContainerContext = { hostNetwork: spec.hostNetwork ?? false, requestsFromLimits: true };
+  return {
+    ...commonDefaults(spec, main),
+    // Negative values become 1.
+    terminationGracePeriodSeconds:
+      (spec.terminationGracePeriodSeconds ?? 30) < 0 ? 1 : (spec.terminationGracePeriodSeconds ?? 30),
+    enableServiceLinks: spec.enableServiceLinks ?? true,
+  };
+}
+
+/**
+ * Returns the spec of a pod template with the API's defaults: those of a pod, except the ones that a pod gets at its creation (requests
+ * from limits, host ports, service links, pod-level requests).
+ */
+export const defaultTemplateSpec = (spec: PodSpec): PodSpec => commonDefaults(spec, plain);
+
+/** Sets the defaults that pods and pod templates share (Kubernetes `SetDefaults_PodSpec` and its parts). */
+function commonDefaults(spec: PodSpec, main: ContainerContext): PodSpec {
   return {
     ...spec,
-    ...lists(spec, main, debug),
+    ...lists(spec, main),
     ...(spec.volumes && { volumes: spec.volumes.map(defaultVolume) }),
     ...(spec.overhead && { overhead: canonicalResources(spec.overhead) ?? {} }),
     ...(spec.resources && { resources: defaultResources(spec.resources, false) }),
     restartPolicy: orElse(spec.restartPolicy, 'Always'),
     dnsPolicy: orElse(spec.dnsPolicy, 'ClusterFirst'),
     schedulerName: orElse(spec.schedulerName, 'default-scheduler'),
-    // Negative values become 1.
-    terminationGracePeriodSeconds:
-      (spec.terminationGracePeriodSeconds ?? 30) < 0 ? 1 : (spec.terminationGracePeriodSeconds ?? 30),
-    enableServiceLinks: spec.enableServiceLinks ?? true,
+    terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds ?? 30,
     securityContext: spec.securityContext ?? {},
     ...accountNames(spec),
   };
 }
 
-function lists(spec: PodSpec, main: ContainerContext, debug: ContainerContext): Partial<PodSpec> {
+function lists(spec: PodSpec, main: ContainerContext): Partial<PodSpec> {
   const fill = (container: Container): Container => defaultContainer(container, main);
   const { initContainers, ephemeralContainers } = spec;
   // Manifests may lack the list; validation reports that.
@@ -60,7 +75,7 @@ function lists(spec: PodSpec, main: ContainerContext, debug: ContainerContext): 
     ...(initContainers && { initContainers: initContainers.map(fill) }),
     ...(ephemeralContainers && {
       ephemeralContainers: ephemeralContainers.map((container: EphemeralContainer): EphemeralContainer =>
-        defaultContainer(container, debug),
+        defaultContainer(container, plain),
       ),
     }),
   };

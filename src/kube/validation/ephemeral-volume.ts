@@ -55,10 +55,11 @@ function* claimTemplate(field: string, template: Source): Faults {
   );
   for (const [key, named = key] of notInTemplates)
     if (!isZero(ownMember(meta, key))) yield forbidden(`${field}.metadata.${named}`, 'cannot be set');
-  yield* claimSpec(`${field}.spec`, (template['spec'] ?? {}) as Source);
+  yield* validateClaimSpec(`${field}.spec`, (template['spec'] ?? {}) as Source);
 }
 
-function* claimSpec(field: string, spec: Source): Faults {
+/** Validates the spec of a claim. Follows Kubernetes `ValidatePersistentVolumeClaimSpec`. */
+export function* validateClaimSpec(field: string, spec: Source): Faults {
   const modes = (spec['accessModes'] ?? []) as readonly string[];
   if (modes.length === 0) yield required(`${field}.accessModes`, 'at least 1 access mode is required');
   yield* labelSelector(`${field}.selector`, spec['selector'] as Selector | undefined);

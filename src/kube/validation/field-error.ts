@@ -51,6 +51,8 @@ export const invalid = (field: string, value: unknown, detail: string): FieldErr
   value,
   detail,
 });
+/** Stands for a value that the message leaves out. */
+export const omitted = Symbol('omitted');
 export const forbidden = (field: string, detail: string): FieldError => ({
   type: 'Forbidden',
   field,
@@ -95,7 +97,7 @@ const withoutValue: ReadonlySet<FieldErrorType> = new Set([
 
 /** Formats an error without its field: type, value and detail (`field.Error.ErrorBody`). */
 export function bodyOf(error: FieldError): string {
-  const shown = withoutValue.has(error.type) ? '' : `: ${shownOf(error)}`;
+  const shown = withoutValue.has(error.type) || error.value === omitted ? '' : `: ${shownOf(error)}`;
   return `${error.type}${shown}${error.detail === '' ? '' : `: ${error.detail}`}`;
 }
 

@@ -10,6 +10,8 @@ export interface PodValidationOptions {
   readonly taintComparison?: boolean;
   /** Require the reference of image volumes; the kubelet leaves it to the pull of a static pod. Default true. */
   readonly imageReferenceRequired?: boolean;
+  /** Require host ports of pods on the host network; in templates they may be absent, as pods get them by default. Default true. */
+  readonly hostPortsRequired?: boolean;
   /** Allow `hostUsers: false` with `hostNetwork` (gate UserNamespacesHostNetworkSupport). Default false. */
   readonly userNamespacesHostNetwork?: boolean;
   /** Allow regular init containers with a resize restart policy, as in existing pods. Default false. */

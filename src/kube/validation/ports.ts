@@ -40,15 +40,23 @@ export function* validateUniqueHostPorts(field: string, containers: readonly Con
     }
 }
 
-/** Checks that host-network containers have hostPort = containerPort; init containers are not checked. */
-export function* validateHostNetworkPorts(pod: Pod): Faults {
+/**
+ * Checks that host-network containers have hostPort = containerPort; init containers are not checked.
+ *
+ * @param portsRequired whether a host port may not be absent
+ */
+export function* validateHostNetworkPorts(pod: Pod, portsRequired = true): Faults {
   if (!(pod.spec?.hostNetwork ?? false)) return;
   for (const [i, { ports = [] }] of (pod.spec?.containers ?? []).entries())
-    for (const [j, { containerPort = 0, hostPort = 0 }] of (ports as readonly Partial<Port>[]).entries())
-      if (hostPort !== containerPort)
-        yield invalid(
-          `spec.containers[${i}].ports[${j}].hostPort`,
-          hostPort,
-          'must match `containerPort` when `hostNetwork` is true',
-        );
+    yield* hostPorts(`spec.containers[${i}].ports`, ports, portsRequired);
+}
+
+function* hostPorts(field: string, ports: readonly Partial<Port>[], portsRequired: boolean): Faults {
+  for (const [i, { containerPort = 0, hostPort = 0 }] of ports.entries())
+    if (hostPort !== containerPort && (portsRequired || hostPort !== 0))
+      yield invalid(
+        `${field}[${i}].hostPort`,
+        hostPort,
+        'must match `containerPort` when `hostNetwork` is true',
+      );
 }

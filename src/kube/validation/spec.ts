@@ -55,7 +55,7 @@ export function* validatePodSpec(pod: Pod, options: PodValidationOptions): Fault
   yield* validateInitContainers('spec.initContainers', context);
   yield* validateEphemeralContainers('spec.ephemeralContainers', context);
   if (options.podLevelResources ?? true) yield* validatePodResources('spec.resources', pod, context);
-  yield* validateHostNetworkPorts(pod);
+  yield* validateHostNetworkPorts(pod, options.hostPortsRequired ?? true);
   yield* policies(spec);
   yield* labels('spec.nodeSelector', spec.nodeSelector);
   yield* validatePodSecurityContext('spec.securityContext', pod);

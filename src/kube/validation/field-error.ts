@@ -52,7 +52,7 @@ export const invalid = (field: string, value: unknown, detail: string): FieldErr
   detail,
 });
 /** Stands for a value that the message leaves out. */
-export const omitted = Symbol('omitted');
+export const omitted: unique symbol = Symbol('omitted');
 export const forbidden = (field: string, detail: string): FieldError => ({
   type: 'Forbidden',
   field,

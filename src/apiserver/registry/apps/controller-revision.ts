@@ -2,6 +2,7 @@ import { type Faults, required } from '../../../kube/validation/field-error.ts';
 import { isObject, type JsonObject } from '../../../apimachinery/json.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { strategyOf } from '../kind-strategy.ts';
+import type { Strategy } from '../strategy.ts';
 import { immutable, nonNegatives } from '../validation/value-rules.ts';
 
 function* faults(revision: JsonObject, old: JsonObject | undefined): Faults {
@@ -13,7 +14,7 @@ function* faults(revision: JsonObject, old: JsonObject | undefined): Faults {
 }
 
 /** Strategy of controller revisions: the data never change. */
-export const controllerRevisionStrategy = strategyOf(builtIn('controllerrevisions', 'apps'), {
+export const controllerRevisionStrategy: Strategy = strategyOf(builtIn('controllerrevisions', 'apps'), {
   faults,
   revalidatesMetadata: true,
 });

@@ -18,6 +18,7 @@ import {
   withTemplateDefaults,
 } from '../core/pod-template-rules.ts';
 import { strategyOf } from '../kind-strategy.ts';
+import type { Strategy } from '../strategy.ts';
 import {
   asSelector,
   isEmptySelector,
@@ -117,7 +118,7 @@ function* faults(set: JsonObject, old: JsonObject | undefined): Faults {
 }
 
 /** Strategy of daemon sets: an annotation counts the changes of the template. */
-export const daemonSetStrategy = strategyOf(builtIn('daemonsets', 'apps'), {
+export const daemonSetStrategy: Strategy = strategyOf(builtIn('daemonsets', 'apps'), {
   defaults,
   prepare: (set, old, context) => {
     const next = withEnabledTemplate(set, context);

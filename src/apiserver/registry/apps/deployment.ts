@@ -8,6 +8,7 @@ import {
   withTemplateDefaults,
 } from '../core/pod-template-rules.ts';
 import { strategyOf } from '../kind-strategy.ts';
+import type { Strategy } from '../strategy.ts';
 import { requiredSelector, shownSelector } from '../validation/selector-rules.ts';
 import {
   immutable,
@@ -94,7 +95,7 @@ function* faults(deployment: JsonObject, old: JsonObject | undefined): Faults {
 const replicas = ['updatedReplicas', 'readyReplicas', 'availableReplicas'];
 
 /** Strategy of deployments: annotations count as changes too, since replica sets get them. */
-export const deploymentStrategy = strategyOf(builtIn('deployments', 'apps'), {
+export const deploymentStrategy: Strategy = strategyOf(builtIn('deployments', 'apps'), {
   defaults,
   prepare: (deployment, _old, context) => withEnabledTemplate(deployment, context),
   counted: (deployment) => [specOf(deployment), objectAt(metadataOf(deployment), 'annotations')],

@@ -8,6 +8,7 @@ import {
   withTemplateDefaults,
 } from '../core/pod-template-rules.ts';
 import { strategyOf } from '../kind-strategy.ts';
+import type { Strategy } from '../strategy.ts';
 import { requiredSelector, shownSelector } from '../validation/selector-rules.ts';
 import { immutable, nonNegatives } from '../validation/value-rules.ts';
 import { replicaCounts, replicaTemplate } from './replica-rules.ts';
@@ -31,7 +32,7 @@ function* faults(set: JsonObject, old: JsonObject | undefined): Faults {
 const within = ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'];
 
 /** Strategy of replica sets. */
-export const replicaSetStrategy = strategyOf(builtIn('replicasets', 'apps'), {
+export const replicaSetStrategy: Strategy = strategyOf(builtIn('replicasets', 'apps'), {
   defaults: (set) => withTemplateDefaults({ ...set, spec: { replicas: 1, ...specOf(set) } }),
   prepare: (set, _old, context) => withEnabledTemplate(set, context),
   faults,

@@ -25,6 +25,7 @@ import {
   withTemplateDefaults,
 } from '../core/pod-template-rules.ts';
 import { strategyOf } from '../kind-strategy.ts';
+import type { Strategy } from '../strategy.ts';
 import { sizeWarnings } from '../validation/pod-warnings.ts';
 import {
   isUsableSelector,
@@ -244,7 +245,7 @@ function warnings(set: JsonObject, old: JsonObject | undefined): readonly string
 }
 
 /** Strategy of stateful sets. */
-export const statefulSetStrategy = strategyOf(builtIn('statefulsets', 'apps'), {
+export const statefulSetStrategy: Strategy = strategyOf(builtIn('statefulsets', 'apps'), {
   defaults,
   prepare: (set, old, context) => withEnabledTemplate(withoutMaxUnavailable(set, old), context),
   faults,

@@ -11,6 +11,7 @@ import {
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { enabledTemplate, podNameWarnings } from '../core/pod-template-rules.ts';
 import { strategyOf } from '../kind-strategy.ts';
+import type { Strategy } from '../strategy.ts';
 import { shownSelector } from '../validation/selector-rules.ts';
 import { nonNegatives } from '../validation/value-rules.ts';
 import { jobSpecFaults, jobTemplateDefaults, jobWarnings } from './job-rules.ts';
@@ -118,7 +119,7 @@ function warnings(cronJob: JsonObject, old: JsonObject | undefined): readonly st
 }
 
 /** Strategy of cron jobs. */
-export const cronJobStrategy = strategyOf(builtIn('cronjobs', 'batch'), {
+export const cronJobStrategy: Strategy = strategyOf(builtIn('cronjobs', 'batch'), {
   defaults,
   prepare: (cronJob, _old, context) => enabled(cronJob, context),
   faults,

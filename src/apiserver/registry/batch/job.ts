@@ -22,6 +22,7 @@ import { ownMember } from '../../../base/own.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { podNameWarnings, withEnabledTemplate } from '../core/pod-template-rules.ts';
 import { strategyOf } from '../kind-strategy.ts';
+import type { Strategy } from '../strategy.ts';
 import {
   asSelector,
   isUsableSelector,
@@ -231,7 +232,7 @@ function* faults(job: JsonObject, old: JsonObject | undefined): Faults {
 }
 
 /** Strategy of jobs: selector and labels are generated; the template does not change, except for scheduling and resources while suspended. */
-export const jobStrategy = strategyOf(builtIn('jobs', 'batch'), {
+export const jobStrategy: Strategy = strategyOf(builtIn('jobs', 'batch'), {
   defaults,
   prepare: (job, old, context) => withEnabledTemplate(old ? job : withSelector(job), context),
   faults,

@@ -3,6 +3,7 @@ import { type JsonObject, metadataOf, objectAt, specOf } from '../../../apimachi
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { alwaysRunning, replicaCounts } from '../apps/replica-rules.ts';
 import { strategyOf } from '../kind-strategy.ts';
+import type { Strategy } from '../strategy.ts';
 import { selectorMatchesTemplate } from '../validation/selector-rules.ts';
 import { nonNegatives } from '../validation/value-rules.ts';
 import {
@@ -56,7 +57,7 @@ function* faults(controller: JsonObject): Faults {
 const within = ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'];
 
 /** Strategy of replication controllers. */
-export const replicationControllerStrategy = strategyOf(builtIn('replicationcontrollers'), {
+export const replicationControllerStrategy: Strategy = strategyOf(builtIn('replicationcontrollers'), {
   defaults,
   prepare: (controller, _old, context) => {
     const spec = specOf(controller);

@@ -103,8 +103,8 @@ const rows = {
   ],
   simulate: [
     ...contract,
-    ...['metrics', 'api', 'config', 'podworkers', 'status', 'node', 'pods', 'apiserver', 'providers/memory'],
-    'agent',
+    ...['metrics', 'api', 'apimachinery', 'config', 'podworkers', 'status', 'node', 'pods', 'server'],
+    ...['apiserver', 'providers/memory', 'agent'],
   ],
   inspector: [...contract, 'metrics', 'pleg', 'podworkers', 'status', 'pods', 'agent'],
   vkubelet: [
@@ -164,7 +164,7 @@ module.exports = {
     home('pino', '^src/(agent|cli)/'),
     home('ajv', '^src/(options|kube)/'),
     home('eventemitter3', '^src/base/'),
-    home('rxjs', '^src/(config|pleg|prober|api|pods|agent|conformance)/'),
+    home('rxjs', '^src/(config|pleg|prober|api|pods|agent|conformance|simulate)/'),
     home('undici', '^src/(api|config|prober|server|apiserver)/'),
   ],
   options: {

@@ -15,11 +15,13 @@ const maxFaults = 1000;
  * faults.clear(uid); // it works again: the next error comes with its stack
  */
 export class FaultLog {
-  readonly #last = new LRUCache<string, string>({ max: maxFaults });
+  /** Made at the first error: it reserves room for all its keys, and most places never see one. */
+  #last: LRUCache<string, string> | undefined;
 
   /** Returns `err`, the error's text, and `stack` unless the last error of `key` had the same text. */
   fieldsOf(key: string, reason: unknown): LogFields {
     const err = messageOf(reason);
+    this.#last ??= new LRUCache<string, string>({ max: maxFaults });
     const again = this.#last.get(key) === err;
     this.#last.set(key, err);
     const stack = again ? undefined : stackOf(reason);
@@ -28,7 +30,7 @@ export class FaultLog {
 
   /** Removes the error of `key`; call it when the operation succeeds again. */
   clear(key: string): void {
-    this.#last.delete(key);
+    this.#last?.delete(key);
   }
 }
 

@@ -65,6 +65,14 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     ]);
     return virtualKubelet(options, { start, onSignal, load });
   },
+  async simulate(options) {
+    const [{ simulate }, { startSimulation: start }, { systemClock: clock }] = await Promise.all([
+      import('./simulate.ts'),
+      import('../app/simulate.ts'),
+      import('../base/clock.ts'),
+    ]);
+    return simulate(options, { start, stdout: process.stdout, clock, onSignal });
+  },
   async validate(files, provider) {
     const { validateFiles } = await import('./validate.ts');
     const verdicts = provider === undefined ? {} : await verdictsOf(provider, load);

@@ -6,9 +6,11 @@ import { agentFields } from '../options/agent/fields.ts';
 import type { ConformanceOptions } from './conformance.ts';
 import { addApiServer, addEnvtestAssets, type ApiServerArguments } from './apiserver-command.ts';
 import { exitCodes } from './exit-codes.ts';
+import { addSimulate } from './simulate-command.ts';
 import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
 import type { NewProviderOptions } from '../app/new-provider.ts';
+import type { SimulateOptions } from '../app/simulate.ts';
 import type { VirtualKubeletOptions } from '../app/virtual-kubelet.ts';
 
 /** The subcommands; each is loaded on demand, since start-up time counts. They return the exit code. */
@@ -19,6 +21,7 @@ export interface Commands {
   validate(files: readonly string[], provider?: string): Promise<number>;
   explain(options: ExplainOptions): Promise<number>;
   virtualKubelet(options: VirtualKubeletOptions): Promise<number>;
+  simulate(options: SimulateOptions): Promise<number>;
   newProvider(options: NewProviderOptions): Promise<number>;
   conformance(options: ConformanceOptions): Promise<number>;
   apiserver(options: ApiServerArguments): Promise<number>;
@@ -88,6 +91,9 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   });
   addVirtualKubelet(program, around, async (options) => {
     done(await commands.virtualKubelet(options));
+  });
+  addSimulate(program, around, async (options) => {
+    done(await commands.simulate(options));
   });
   addConformance(program, around, async (options) => {
     done(await commands.conformance(options));

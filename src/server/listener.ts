@@ -332,11 +332,13 @@ function sinkOf(
 
 function requestOf(message: IncomingMessage, signal: AbortSignal): ServerRequest {
   const peer = peerOf(message.socket);
+  const { localAddress } = message.socket;
   return {
     method: message.method ?? 'GET',
     target: message.url ?? '/',
     headers: message.headers,
     signal,
+    ...(localAddress !== undefined && { localAddress }),
     ...(peer && { peer }),
     body: () => startOf(message),
   };

@@ -15,6 +15,8 @@ export interface ServerRequest {
   readonly headers: IncomingHttpHeaders;
   /** The identity in the client's certificate; `unverified` when the client CA did not sign it or it is not currently valid. */
   readonly peer?: PeerCertificate | 'unverified';
+  /** The address that the client connected to; absent in requests without a socket. */
+  readonly localAddress?: string;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /** Reads the first bytes of the body, at most 64 KiB; absent: there is no body. */

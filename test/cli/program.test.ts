@@ -40,6 +40,7 @@ async function line(...args: readonly string[]) {
     explain: note('explain'),
     virtualKubelet: note('virtualKubelet'),
     newProvider: note('newProvider'),
+    simulate: note('simulate'),
     conformance: note('conformance'),
     apiserver: note('apiserver'),
     envtestAssets: note('envtestAssets'),

@@ -15,6 +15,7 @@ async function parse(
   const none = () => Promise.resolve(0);
   const commands = {
     ...{ up: none, run: none, validate: none, explain: none, newProvider: none, conformance: none },
+    simulate: none,
     apiserver: none,
     envtestAssets: none,
     launch: none,

@@ -100,6 +100,7 @@ test.for([...new Set(calls)])('the command takes `%s`', async (call) => {
       envtestAssets: done,
       launch: done,
       conformance: done,
+      simulate: done,
     },
     around,
   );

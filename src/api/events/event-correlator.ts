@@ -11,6 +11,8 @@ export interface RawEvent {
   readonly annotations: Readonly<Record<string, string>> | undefined;
   /** ms since the epoch */
   readonly at: number;
+  /** The node that the event comes from; absent: the broadcaster's host. */
+  readonly host?: string;
 }
 
 /** What to do with an event. */

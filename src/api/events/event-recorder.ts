@@ -89,14 +89,27 @@ export class EventBroadcaster implements EventRecorder {
     message: string,
     details: EventDetails = {},
   ): void {
+    this.#record({ object, type, reason, message }, details);
+  }
+
+  /** Returns a recorder for another node of this process: its events share the queue, the limits and the memory of this broadcaster. */
+  recorderOf(host: string): EventRecorder {
+    return {
+      event: (object, type, reason, message, details = {}) => {
+        this.#record({ object, type, reason, message, host }, details);
+      },
+    };
+  }
+
+  #record(
+    event: Pick<RawEvent, 'object' | 'type' | 'reason' | 'message' | 'host'>,
+    { fieldPath = '', annotations }: EventDetails,
+  ): void {
     if (this.#stop.signal.aborted) return;
-    const { fieldPath = '', annotations } = details;
     const raw: RawEvent = {
-      object: withKind(object),
+      ...event,
+      object: withKind(event.object),
       fieldPath,
-      type,
-      reason,
-      message,
       annotations,
       at: this.#deps.clock.now(),
     };
@@ -187,7 +200,8 @@ export class EventBroadcaster implements EventRecorder {
   }
 
   #coreEvent(raw: RawEvent, message: string): Event {
-    const { component, host } = this.#options;
+    const { component } = this.#options;
+    const { host = this.#options.host } = raw;
     return {
       kind: 'Event',
       apiVersion: 'v1',
@@ -206,7 +220,8 @@ export class EventBroadcaster implements EventRecorder {
   }
 
   #newEvent(raw: RawEvent, message: string): Event {
-    const { component, host } = this.#options;
+    const { component } = this.#options;
+    const { host = this.#options.host } = raw;
     const event = {
       kind: 'Event',
       apiVersion: 'events.k8s.io/v1',

@@ -29,6 +29,7 @@ import {
   type Instance,
   type MemoryPod,
 } from './memory-pod.ts';
+import { recordOfStatus } from './adopted-pod.ts';
 import { MemoryJournal } from './journal.ts';
 import { resizesOf, resourcesOf } from './resizing.ts';
 import { kubeletBackOff, restartDelayMs, type RestartBackOff } from './restart-back-off.ts';
@@ -45,6 +46,10 @@ export interface MemoryProviderDeps {
   readonly logger?: Logger;
   /** Number of stopped pods to remember; the oldest are dropped first. */
   readonly keptPods?: number;
+  /** Prefix of container IDs, which makes them unique among the nodes of one process. Default: `memory://`. */
+  readonly idPrefix?: string;
+  /** Returns the address of the pod with this serial number. Default: one of 10.0.0.0/8. */
+  readonly podIP?: (serial: number) => string;
 }
 
 /** Calls that can be made to fail. */
@@ -63,6 +68,8 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   readonly #behaviours: (pod: Pod) => (container: string) => MemoryBehaviour;
   readonly #backOff: RestartBackOff;
   readonly #keptPods: number;
+  readonly #idPrefix: string;
+  readonly #podIP: (serial: number) => string;
   #read: Map<string, MemoryPod> | undefined;
   readonly #stopped = new Set<string>();
   readonly #failures = new Map<MemoryCall, Error[]>();
@@ -78,6 +85,8 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#behaviours = behaviour ? (pod) => (container) => behaviour(pod, container) : behavioursOf;
     this.#backOff = deps.backOff ?? kubeletBackOff;
     this.#keptPods = deps.keptPods ?? 1000;
+    this.#idPrefix = deps.idPrefix ?? 'memory://';
+    this.#podIP = deps.podIP ?? addressOf;
     this.#journal =
       deps.journal === undefined ? undefined : new MemoryJournal(deps.journal, deps.logger ?? silentLogger);
   }
@@ -208,12 +217,21 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     return true;
   }
 
+  /** Continues a pod whose containers ran in another process, as its status describes them; without effect for a pod that exists. */
+  adopt(pod: Pod): void {
+    const record = this.#pods.has(uidOf(pod)) ? undefined : recordOfStatus(pod, this.#nextId());
+    if (!record) return;
+    this.#resume(record);
+    this.#changed(record);
+  }
+
   /** Continues a pod of an earlier process at the current time. */
   #resume(record: MemoryPod): void {
     this.#pods.set(record.uid, record);
     if (!record.sandbox.ready) this.#stopped.add(record.uid);
     for (const { id } of [record.sandbox, ...record.instances])
-      this.#serial = Math.max(this.#serial, Number.parseInt(id.slice(idPrefix.length), 16));
+      if (id.startsWith(this.#idPrefix))
+        this.#serial = Math.max(this.#serial, Number.parseInt(id.slice(this.#idPrefix.length), 16));
     for (const instance of newestOfEach(record)) {
       if (!isLive(instance) || !record.pod) continue;
       const behaviour = this.#behaviour(record.pod, instance.name);
@@ -240,7 +258,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
       uid,
       name: nameOf(pod),
       namespace: namespaceOf(pod),
-      ip: addressOf(this.#serial),
+      ip: this.#podIP(this.#serial),
       pod,
       sandbox,
       instances: [],
@@ -419,7 +437,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   #nextId(): string {
     this.#serial += 1;
-    return `${idPrefix}${this.#serial.toString(16).padStart(12, '0')}`;
+    return `${this.#idPrefix}${this.#serial.toString(16).padStart(12, '0')}`;
   }
 }
 
@@ -427,8 +445,6 @@ const isResize = (action: SyncResult['action']): boolean => action === 'ResizePo
 
 /** Returns the cached listing of the pod. */
 const listedOf = (record: MemoryPod): RuntimePod => (record.listed ??= toRuntimePod(record));
-
-const idPrefix = 'memory://';
 
 /** Returns an address of 10.0.0.0/8 for a serial number. */
 function addressOf(serial: number): string {

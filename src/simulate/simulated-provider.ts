@@ -1,0 +1,172 @@
+import type { Duplex } from 'node:stream';
+import { fnv1a32 } from '../base/fnv.ts';
+import { AgentError } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Pod } from '../kube/types.ts';
+import { writeLog, type LogOptions, type LogSink } from '../provider/logs.ts';
+import type { TerminalIo } from '../provider/powers.ts';
+import type { ContainerRef } from '../provider/refs.ts';
+import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { behaviourOf, MemoryProvider, memoryAnnotation } from '../providers/memory/index.ts';
+
+/** What the containers of all nodes answer, as far as objects of the cluster define it. An absent answer means the default. */
+export interface SimulatedAnswers {
+  readLogs?(
+    container: ContainerRef,
+    options: LogOptions,
+    sink: LogSink,
+    signal: AbortSignal,
+  ): Promise<boolean>;
+  exec?(
+    container: ContainerRef,
+    command: readonly string[],
+    io: TerminalIo,
+    signal: AbortSignal,
+  ): Promise<number | undefined>;
+  attach?(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<boolean>;
+  portForward?(pod: RuntimePodStatus, port: number, stream: Duplex, signal: AbortSignal): Promise<boolean>;
+}
+
+/** Dependencies of a SimulatedProvider. */
+export interface SimulatedProviderDeps {
+  readonly clock: Clock;
+  readonly node: string;
+  readonly podIP: (serial: number) => string;
+  readonly podOf: (namespace: string, name: string) => Pod | undefined;
+  readonly answers?: SimulatedAnswers;
+}
+
+/** Annotation with the log of a pod's containers: `podtender.io/memory.[NAME.]log`. */
+const logAnnotation = (container?: string): string =>
+  `${memoryAnnotation}${container === undefined ? '' : `${container}.`}log`;
+
+/**
+ * SimulatedProvider is the container runtime of one simulated node: pods as records whose behaviour is set by annotations, with logs, exec,
+ * attach and port-forward.
+ */
+export class SimulatedProvider extends MemoryProvider {
+  readonly #deps: SimulatedProviderDeps;
+
+  constructor(deps: SimulatedProviderDeps) {
+    super({ clock: deps.clock, podIP: deps.podIP, idPrefix: `memory://${idOf(deps.node)}`, keptPods: 100 });
+    this.#deps = deps;
+  }
+
+  /** Ends every container, as a restart of the machine does. */
+  async reboot(): Promise<void> {
+    for (const { uid, containers } of await this.listPods())
+      for (const { name, state } of containers) if (state === 'running') this.endContainer(uid, name, 255);
+  }
+
+  async readLogs(
+    container: ContainerRef,
+    options: LogOptions,
+    sink: LogSink,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (await this.#deps.answers?.readLogs?.(container, options, sink, signal)) return;
+    const instance = await this.#instanceOf(container);
+    const { startedAt: at, finishedAt, exitCode } = instance;
+    const { clock } = this.#deps;
+    const now = clock.now();
+    const said = this.#annotatedLog(container);
+    const first = said?.split('\n') ?? [`simulated container ${container.container} started`];
+    const ended = finishedAt !== undefined && said === undefined;
+    const lines = [
+      ...first.map((text) => ({ text, ...(at !== undefined && { at }) })),
+      ...(ended ? [{ text: `simulated container exited with code ${exitCode}`, at: finishedAt }] : []),
+    ];
+    await writeLog(lines, options, sink, { now, signal });
+    if (options.follow === true && finishedAt === undefined) await this.#untilEnded(container, signal);
+  }
+
+  async exec(
+    container: ContainerRef,
+    command: readonly string[],
+    io: TerminalIo,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const answered = await this.#deps.answers?.exec?.(container, command, io, signal);
+    if (answered !== undefined) return answered;
+    const pod = this.#podOf(container);
+    const { stdout = '', exitCode } = builtInCommand(command, container, pod);
+    if (stdout !== '') io.stdout?.write(io.tty ? stdout.replace(/\n/g, '\r\n') : stdout);
+    return exitCode ?? (pod ? behaviourOf(pod, container.container).execExitCode : 0);
+  }
+
+  async attach(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<void> {
+    if (await this.#deps.answers?.attach?.(container, io, signal)) return;
+    await this.#untilEnded(container, signal);
+  }
+
+  async portForward(pod: RuntimePodStatus, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
+    if (await this.#deps.answers?.portForward?.(pod, port, stream, signal)) return;
+    throw new AgentError(
+      'unavailable',
+      `nothing listens on port ${port} of simulated pod ${pod.namespace}/${pod.name}: a PortForward object (kwok.x-k8s.io/v1alpha1) defines a target`,
+    );
+  }
+
+  #podOf({ namespace, pod }: Pick<ContainerRef, 'namespace' | 'pod'>): Pod | undefined {
+    return this.#deps.podOf(namespace, pod);
+  }
+
+  #annotatedLog(container: ContainerRef): string | undefined {
+    const { annotations = {} } = this.#podOf(container)?.metadata ?? {};
+    return annotations[logAnnotation(container.container)] ?? annotations[logAnnotation()];
+  }
+
+  async #instanceOf({ podUid: uid, pod: name, namespace, id, container }: ContainerRef): Promise<{
+    readonly startedAt?: number;
+    readonly finishedAt?: number;
+    readonly exitCode: number;
+  }> {
+    const { containerStatuses } = await this.getPodStatus({ uid, name, namespace });
+    const found = containerStatuses.find((one) => one.id === id);
+    if (found) return found;
+    throw new AgentError('not_found', `container ${container} of pod ${namespace}/${name} has no log`);
+  }
+
+  /** Resolves when the container has ended or `signal` aborts. */
+  async #untilEnded(container: ContainerRef, signal: AbortSignal): Promise<void> {
+    const ended = Promise.withResolvers<undefined>();
+    const look = async (): Promise<void> => {
+      const instance = await this.#instanceOf(container).catch(() => undefined);
+      if (!instance || instance.finishedAt !== undefined) ended.resolve(undefined);
+    };
+    const off = this.onPodEvent((uid) => {
+      if (uid === container.podUid) void look();
+    });
+    const abort = (): void => {
+      ended.resolve(undefined);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    void look();
+    await ended.promise;
+    off();
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+const idOf = (node: string): string => fnv1a32(node).toString(16).padStart(8, '0');
+
+/** Returns what a command of the shell prints in a simulated container; no exit code: the annotation `exec-exit-code` decides. */
+function builtInCommand(
+  [program = '', ...rest]: readonly string[],
+  { pod: name }: ContainerRef,
+  pod: Pod | undefined,
+): { readonly stdout?: string; readonly exitCode?: number } {
+  switch (program) {
+    case 'echo':
+      return { stdout: `${rest.join(' ')}\n` };
+    case 'hostname':
+      return { stdout: `${pod?.spec?.hostname ?? name}\n` };
+    case 'true':
+      return { exitCode: 0 };
+    case 'false':
+      return { exitCode: 1 };
+    default:
+      return {};
+  }
+}

@@ -95,6 +95,7 @@ export class EventBroadcaster implements EventRecorder {
   /** Returns a recorder for another node of this process: its events share the queue, the limits and the memory of this broadcaster. */
   recorderOf(host: string): EventRecorder {
     return {
+      // eslint-disable-next-line @typescript-eslint/max-params -- as above
       event: (object, type, reason, message, details = {}) => {
         this.#record({ object, type, reason, message, host }, details);
       },

@@ -104,21 +104,18 @@ export class EmbeddedApiServer {
     const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();
     const authorizer = authorizerOf(options, store);
-    const customs = new CustomResources(store);
-    const webhooks = {
-      client: new WebhookClient({ store, clock, stopping: stopping.signal }),
-      objects: new ServedObjects(customs),
-      metrics: new WebhookMetrics(),
-    };
+    const client = new WebhookClient({ store, clock, stopping: stopping.signal });
+    const customs = new CustomResources(store, { client, random });
+    const webhooks = { client, objects: new ServedObjects(customs), metrics: new WebhookMetrics() };
     const admission = new AdmissionChain(
       builtInPlugins({ authorizer, webhooks }).filter(({ name }) => !disableAdmissionPlugins.includes(name)),
     );
     const resources = new ResourceApi({ world, stopping: stopping.signal, admission, customs });
     const signer = signerOf(options, secrets.tokenKey);
-    const client = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
-    const proxy = new KubeletProxy({ store, client });
+    const identity = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
+    const proxy = new KubeletProxy({ store, client: identity });
     const addresses = new AddressProxy({ store, kubelets: proxy });
-    const streams = new KubeletStreams({ clock, proxy, client });
+    const streams = new KubeletStreams({ clock, proxy, client: identity });
     const subresources = new Subresources({ world, resources, admission, proxy, streams, addresses, signer });
     const authenticator = authenticatorOf(options, { store, clock, signer });
     const router = new Router({

@@ -10,6 +10,7 @@ import {
   valueAt,
 } from '../../apimachinery/json.ts';
 import { type Decoded, decodeType } from '../../apimachinery/serializer/codec.ts';
+import type { StoredVersions } from './conversions.ts';
 import { isEstablished } from './definition-names.ts';
 import { pruned, shapeOfSchema, type Structural } from './structural.ts';
 
@@ -22,8 +23,9 @@ export interface CustomKind {
   readonly schema: Structural;
   /** Schema of the version that objects are stored in; absent for that version itself. */
   readonly storageSchema?: Structural;
-  /** Objects can be read and written in the storage version alone: another one needs a webhook. */
-  readonly needsWebhook: boolean;
+  readonly versions: StoredVersions;
+  /** `spec.conversion.webhook`, which converts between versions; absent: they differ in their name only. */
+  readonly webhook?: JsonObject;
   /** Where the numbers of a scale stand; absent: it has none. */
   readonly scale?: ScalePaths;
   readonly columns: readonly JsonObject[];
@@ -98,15 +100,23 @@ function customKind(definition: JsonObject, version: JsonObject, storage: JsonOb
     custom: customType(schema, version),
   };
   const isStored = version === storage;
-  const webhook = stringAt(objectAt(spec, 'conversion'), 'strategy') === 'Webhook';
+  const conversion = objectAt(spec, 'conversion');
   return {
     kind: warned(kind, version),
     schema,
     ...(!isStored && { storageSchema: schemaOf(storage) }),
-    needsWebhook: webhook && !isStored,
+    versions: storedVersionsOf(definition, stringAt(storage, 'name')),
+    ...(stringAt(conversion, 'strategy') === 'Webhook' && { webhook: objectAt(conversion, 'webhook') }),
     ...(isObject(scale) && { scale: scalePaths(scale) }),
     columns: objectsAt(version, 'additionalPrinterColumns'),
   };
+}
+
+function storedVersionsOf(definition: JsonObject, current: string): StoredVersions {
+  const spec = objectAt(definition, 'spec');
+  const [first = current] = listAt(objectAt(definition, 'status'), 'storedVersions') as readonly string[];
+  const of = (version: string): string => `${stringAt(spec, 'group')}/${version}`;
+  return { current: of(current), first: of(first), isNamed: listAt(spec, 'versions').length > 1 };
 }
 
 /** The kind with what its clients are warned of. */

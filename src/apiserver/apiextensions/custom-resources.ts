@@ -1,9 +1,11 @@
 import { findKind, type Kind } from '../../apimachinery/kinds.ts';
-import { type JsonObject, objectAt, sameJson } from '../../apimachinery/json.ts';
+import { type JsonObject, listAt, objectAt, sameJson } from '../../apimachinery/json.ts';
 import type { Strategy } from '../registry/strategy.ts';
 import type { Store } from '../storage/store.ts';
 import { type CustomKind, customKindsOf } from './custom-kinds.ts';
-import { customStrategy } from './custom-strategy.ts';
+import { type ConversionDeps, ConversionWebhook } from './conversion-webhook.ts';
+import { Conversions } from './conversions.ts';
+import { customStrategy, storedShape } from './custom-strategy.ts';
 import { isEstablished } from './definition-names.ts';
 import { definitionKind } from './definition-strategy.ts';
 
@@ -17,18 +19,21 @@ interface Served {
 const servesSame = (a: JsonObject, b: JsonObject): boolean =>
   sameJson(a['spec'], b['spec']) &&
   isEstablished(a) === isEstablished(b) &&
-  sameJson(objectAt(a, 'status')['acceptedNames'], objectAt(b, 'status')['acceptedNames']);
+  sameJson(objectAt(a, 'status')['acceptedNames'], objectAt(b, 'status')['acceptedNames']) &&
+  listAt(objectAt(a, 'status'), 'storedVersions')[0] === listAt(objectAt(b, 'status'), 'storedVersions')[0];
 
 /** The kinds that CustomResourceDefinitions declare, as they stand in the store. */
 export class CustomResources {
   readonly #store: Store;
+  readonly #deps: ConversionDeps;
   #served = new Map<string, Served>();
   #kinds: readonly Kind[] = [];
   readonly #strategies = new WeakMap<Kind, Strategy>();
   readonly #customs = new WeakMap<Kind, CustomKind>();
 
-  constructor(store: Store) {
+  constructor(store: Store, deps: ConversionDeps) {
     this.#store = store;
+    this.#deps = deps;
     this.#load();
     store.onChange((storage) => {
       if (storage === definitionKind.storage) this.#load();
@@ -71,7 +76,22 @@ export class CustomResources {
     return this.#customs.get(kind);
   }
 
-  /** The rules of a custom kind. */
+  /** Returns the webhook that converts a custom kind; undefined: its versions differ in their name only. */
+  webhookOf(kind: Kind): ConversionWebhook | undefined {
+    const webhook = this.#customs.get(kind)?.webhook;
+    return webhook && new ConversionWebhook(webhook, this.#deps);
+  }
+
+  /** Returns the rules of a custom kind for one request, where a webhook converts its objects. */
+  strategyForRequest(kind: Kind): Strategy | undefined {
+    const custom = this.#customs.get(kind);
+    const webhook = this.webhookOf(kind);
+    if (!custom || !webhook) return undefined;
+    const shape = (stored: JsonObject): JsonObject => storedShape(custom, stored);
+    return customStrategy(custom, new Conversions(kind, custom.versions, { webhook, shape }));
+  }
+
+  /** The rules of a custom kind, without conversion by webhook. */
   strategyOf(kind: Kind): Strategy | undefined {
     const standing = this.#strategies.get(kind);
     const custom = this.#customs.get(kind);

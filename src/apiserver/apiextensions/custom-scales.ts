@@ -108,7 +108,8 @@ export class CustomScales {
   async #get(call: Call, paths: ScalePaths): Promise<void> {
     const { store } = this.#deps.world;
     if (store.busy) await store.settled();
-    const registry = this.#deps.resources.registry(call.kind);
+    const registry = this.#deps.resources.registryForRequest(call.kind);
+    await registry.load(call.target.namespace, call.target.name);
     const object = registry.served(registry.entry(call.target.namespace, call.target.name));
     if (numberAt(object, paths.spec) === undefined)
       throw internalError(
@@ -184,7 +185,7 @@ export class CustomScales {
       readonly change: Change;
     },
   ): Promise<JsonObject> {
-    const registry = this.#deps.resources.registry(kind);
+    const registry = this.#deps.resources.registryForRequest(kind);
     const { namespace, name, subresource } = target;
     const writer = {
       manager: write.query.manager,
@@ -195,7 +196,7 @@ export class CustomScales {
     const { context, options } = write;
     const { object } = await admitted(
       this.#deps.admission,
-      { kind, subresource, namespace, name, options, context },
+      { kind, subresource, namespace, name, options, context, registry },
       () =>
         registry.beginUpdate(
           target,

@@ -13,6 +13,7 @@ import type { Strategy, UpdateRules } from '../registry/strategy.ts';
 import type { WriteContext } from '../request/write-context.ts';
 import { customPrinter } from './custom-columns.ts';
 import type { CustomKind } from './custom-kinds.ts';
+import { type Conversions, storedVersionOf, withoutVersion } from './conversions.ts';
 import { definitionKind } from './definition-strategy.ts';
 import { pruned, type Structural, withSchemaDefaults } from './structural.ts';
 import { valueFaults } from './value-rules.ts';
@@ -63,17 +64,17 @@ function checkServing({ group, resource }: CustomKind['kind'], { world }: WriteC
   );
 }
 
-const noWebhook = ({ kind }: CustomKind): StatusError =>
-  new StatusError(
-    500,
-    'InternalError',
-    `Internal error occurred: conversion webhook for ${kind.group}/${kind.version}, Kind=${kind.kind} is not called: this server serves such objects in their storage version only`,
-    { details: {} },
-  );
+/** Returns an object as it is stored: by the schema of that version. */
+export const storedShape = (custom: CustomKind, object: JsonObject): JsonObject =>
+  custom.storageSchema ? shaped(object, custom.storageSchema) : object;
 
-/** The rules of a custom resource. Follows apiextensions-apiserver's `customResourceStrategy`. */
-export function customStrategy(custom: CustomKind): Strategy {
-  const { kind, schema, storageSchema, needsWebhook } = custom;
+/**
+ * The rules of a custom resource. Follows apiextensions-apiserver's `customResourceStrategy`.
+ *
+ * @param conversions of one request, for a kind that a webhook converts; without them, its objects are as they are stored
+ */
+export function customStrategy(custom: CustomKind, conversions?: Conversions): Strategy {
+  const { kind, schema, versions } = custom;
   const hasStatus = kind.subresources.some((sub) => sub.name === 'status');
   const served = new WeakMap<JsonObject, JsonObject>();
   const validate = (object: JsonObject, old: JsonObject): readonly FieldFault[] =>
@@ -94,17 +95,19 @@ export function customStrategy(custom: CustomKind): Strategy {
     deleteReturnsObject: false,
     printer: customPrinter(custom.columns),
     fromStorage(object) {
-      if (needsWebhook) throw noWebhook(custom);
       const known = served.get(object);
       if (known) return known;
-      const now = shaped(object, schema);
-      const same = sameJson(now, object) ? object : now;
+      const plain = conversions?.up(object) ?? withoutVersion(object);
+      const now = shaped(plain, schema);
+      const same = sameJson(now, plain) ? plain : now;
       served.set(object, same);
       return same;
     },
     toStorage(object) {
-      if (needsWebhook) throw noWebhook(custom);
-      return storageSchema ? shaped(object, storageSchema) : object;
+      const stored = storedShape(custom, conversions?.down(object) ?? object);
+      return versions.isNamed ? { ...stored, apiVersion: versions.current } : stored;
     },
+    isCurrent: (stored) => storedVersionOf(stored, versions) === versions.current,
+    ...(conversions && { conversion: conversions }),
   };
 }

@@ -75,18 +75,13 @@ const settled = (definition: JsonObject, { world, now }: WriteContext): JsonObje
 /** What of a definition this server takes and does not do. */
 function warningsOf(definition: JsonObject): string[] {
   const spec = objectAt(definition, 'spec');
-  const warnings = objectsAt(spec, 'versions').flatMap((version, i) =>
+  return objectsAt(spec, 'versions').flatMap((version, i) =>
     hasRules(objectAt(objectAt(version, 'schema'), 'openAPIV3Schema'))
       ? [
           `spec.versions[${i}].schema.openAPIV3Schema: x-kubernetes-validations are stored, but not enforced by this server`,
         ]
       : [],
   );
-  if (stringAt(objectAt(spec, 'conversion'), 'strategy') === 'Webhook')
-    warnings.push(
-      'spec.conversion.strategy: conversion webhooks are not called by this server; objects can be read and written in the storage version only',
-    );
-  return warnings;
 }
 
 /** The definition on its way out: its resources go first. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../apimachinery/json.ts';
-import { decodeKind, type Kind, keptKinds } from '../../apimachinery/kinds.ts';
+import { type JsonObject, without } from '../../apimachinery/json.ts';
+import { decodeKind, groupVersionOf, type Kind, keptKinds } from '../../apimachinery/kinds.ts';
 import { strategies } from '../registry/strategy-table.ts';
 import type { Strategy } from '../registry/strategy.ts';
 import type { CustomResources } from './custom-resources.ts';
@@ -33,9 +33,15 @@ export class ServedObjects {
   }
 
   /** Returns an object of one kind as another one of the same objects. */
-  convert(object: JsonObject, from: Kind, to: Kind): Promise<JsonObject> {
+  async convert(object: JsonObject, from: Kind, to: Kind): Promise<JsonObject> {
+    const webhook = this.#customs.webhookOf(from);
+    if (webhook) {
+      const typed = { kind: from.kind, apiVersion: groupVersionOf(from), ...object };
+      const [converted = {}] = await webhook.convert([typed], groupVersionOf(to));
+      return this.read(to, '', without(converted, 'kind', 'apiVersion'));
+    }
     const stored = this.#strategyOf(from).toStorage?.(object) ?? object;
-    return Promise.resolve(this.#strategyOf(to).fromStorage?.(stored) ?? stored);
+    return this.#strategyOf(to).fromStorage?.(stored) ?? stored;
   }
 
   #strategyOf(kind: Kind): Strategy {

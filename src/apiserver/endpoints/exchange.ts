@@ -1,7 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { type JsonObject, nameOf, objectAt, stringAt } from '../../apimachinery/json.ts';
 import { groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
-import { checkListOptions, type ListOptions, readListOptions, type Selection } from './list-options.ts';
+import {
+  checkListOptions,
+  type ListOptions,
+  listPage,
+  readListOptions,
+  type Selection,
+} from './list-options.ts';
+import type { Store } from '../storage/store.ts';
 import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { isWritable } from '../../apimachinery/serializer/protobuf-writer.ts';
 import { checkKey, type Registry } from '../registry/registry.ts';
@@ -9,7 +16,7 @@ import type { CustomResources } from '../apiextensions/custom-resources.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { ApiRequest, ResourcePath } from '../request/request.ts';
 import { sendBody } from './respond.ts';
-import { fieldMatcher, fieldTerms, labelMatcher } from '../../apimachinery/selectors.ts';
+import { fieldMatcher, fieldTerms, labelMatcher, type Matcher } from '../../apimachinery/selectors.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { Strategy } from '../registry/strategy.ts';
 import type { World, WriteContext } from '../request/write-context.ts';
@@ -79,13 +86,17 @@ export function sendObject(
   return send(exchange, { ...answer, body: special ?? typed(kind, answer.body) });
 }
 
+/** Returns a matcher of stored objects that judges what a webhook made of them. */
+const servedIn = (strategy: Strategy, matches: Matcher): Matcher =>
+  strategy.conversion ? (object) => matches(strategy.fromStorage?.(object) ?? object) : matches;
+
 /**
  * Parses the selection of a list, a watch or a collection's deletion. Unparsable selectors are reported before invalid combinations of
  * options, unselectable fields after them.
  *
  * @throws {StatusError} 400, 422
  */
-export function listingOf({ request, target, kind }: Exchange): {
+export function listingOf({ request, target, kind, strategy }: Exchange): {
   readonly options: ListOptions;
   readonly selection: Selection;
 } {
@@ -99,10 +110,23 @@ export function listingOf({ request, target, kind }: Exchange): {
   const selection = {
     storage: kind.storage,
     prefix: kind.namespaced && target.namespace !== '' ? `${target.namespace}/` : '',
-    matches: (object: JsonObject) => (byLabel?.(object) ?? true) && (byField?.(object) ?? true),
+    matches: servedIn(strategy, (object) => (byLabel?.(object) ?? true) && (byField?.(object) ?? true)),
     selective: byLabel !== undefined || byField !== undefined,
   };
   return { options, selection };
+}
+
+/** Converts what a list is about to read, where that takes a webhook: selectors see converted objects, too. @throws {StatusError} */
+export async function loadListed(
+  store: Store,
+  selection: Selection,
+  { options, strategy }: { readonly options: ListOptions; readonly strategy: Strategy },
+): Promise<void> {
+  if (!strategy.conversion) return;
+  const all = { ...selection, matches: () => true };
+  await strategy.conversion.load(() =>
+    listPage(store, all, { ...options, limit: 0 }).entries.map(({ object }) => object),
+  );
 }
 
 export const contextOf = (world: World, request: ApiRequest, dryRun: boolean): WriteContext => ({

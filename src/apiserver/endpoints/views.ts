@@ -141,7 +141,10 @@ export function listBody(
       kind: 'PartialObjectMetadataList',
       apiVersion: metaVersion(representation),
       metadata,
-      items: entries.length > 0 ? entries.map((entry) => partial(entry.object, representation)) : null,
+      items:
+        entries.length > 0
+          ? entries.map(({ object }) => partial(strategy.fromStorage?.(object) ?? object, representation))
+          : null,
     };
   const kind = strategy.kind;
   const items = entries.map((entry) => entryText(entry, strategy, false)).join(',');

@@ -133,6 +133,14 @@ export class Registry {
     return this.strategy.fromStorage?.(entry.object) ?? entry.object;
   }
 
+  /** Converts the stored object of a request ahead, where that takes a webhook. @throws {StatusError} */
+  async load(namespace: string, name: string): Promise<void> {
+    await this.strategy.conversion?.load(() => {
+      const entry = this.#store.get(this.#kind.storage, this.#key(namespace, name));
+      return entry ? [entry.object] : [];
+    });
+  }
+
   /** Creates an object without admission. @throws {StatusError} */
   create(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): JsonObject {
     return now(this.beginCreate(namespace, given, writer, context)).object;
@@ -228,8 +236,8 @@ export class Registry {
   }
 
   #stored(object: JsonObject): JsonObject {
-    const { apiVersion: _a, kind: _k, ...rest } = this.strategy.toStorage?.(object) ?? object;
-    return rest;
+    const { apiVersion: _a, kind: _k, ...rest } = object;
+    return this.strategy.toStorage?.(rest) ?? rest;
   }
 
   #refuse(object: JsonObject, faults: readonly FieldFault[]): void {
@@ -334,7 +342,8 @@ export class Registry {
 
   #replace(entry: Entry, next: JsonObject, context: WriteContext, effects?: () => void): JsonObject {
     const old = this.served(entry);
-    if (sameJson(next, old) || onlyTimesDiffer(next, old)) return old;
+    const isCurrent = this.strategy.isCurrent?.(entry.object) ?? true;
+    if (isCurrent && (sameJson(next, old) || onlyTimesDiffer(next, old))) return old;
     if (context.dryRun) return next;
     effects?.();
     if (!isFree(next)) return this.served(this.#store.put(this.#kind.storage, this.#stored(next)));

@@ -20,6 +20,14 @@ export interface UpdateRules {
   readonly reset: ResetFields;
 }
 
+/** Conversion converts objects by a webhook, ahead of the synchronous steps of a request. */
+export interface Conversion {
+  /** Converts stored objects, so that `fromStorage` returns them; repeats for those that have changed meanwhile. @throws {StatusError} */
+  load(objects: () => readonly JsonObject[]): Promise<void>;
+  /** Converts an object that is to be stored, so that `toStorage` returns it, and what is read back from that. @throws {StatusError} */
+  prepare(served: JsonObject): Promise<void>;
+}
+
 /** Strategy holds the rules of a kind; absent members mean the common rules. */
 export interface Strategy {
   readonly kind: Kind;
@@ -56,4 +64,8 @@ export interface Strategy {
   /** Converts to the stored form, where it differs from the served one. */
   toStorage?(object: JsonObject): JsonObject;
   fromStorage?(object: JsonObject): JsonObject;
+  /** What has to be converted before `toStorage` and `fromStorage`; absent: nothing. */
+  readonly conversion?: Conversion;
+  /** False for a stored object of an old version, which any update writes anew; absent: there are none. */
+  isCurrent?(stored: JsonObject): boolean;
 }

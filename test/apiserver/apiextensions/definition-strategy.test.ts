@@ -117,13 +117,6 @@ test('what is not enforced is said', async () => {
   const { status, headers } = await post(definition('ruled', { kind: 'Ruled', version: rules }));
   expect(status).toBe(201);
   expect(headers.warning).toContain('x-kubernetes-validations are stored, but not enforced');
-  const conversion = {
-    strategy: 'Webhook',
-    webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://127.0.0.1:1/c' } },
-  };
-  const hooked = await post(definition('hooked', { kind: 'Hooked', spec: { conversion } }));
-  expect(hooked.status).toBe(201);
-  expect(hooked.headers.warning).toContain('conversion webhooks are not called by this server');
 });
 
 const validation = 'spec.validation.openAPIV3Schema';

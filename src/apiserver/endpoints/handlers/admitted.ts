@@ -1,14 +1,17 @@
 import type { AdmissionChain } from '../../admission/chain.ts';
 import type { Admissible } from '../../admission/plugin.ts';
 import type { Deleted, PendingDelete } from '../../registry/removal.ts';
-import type { PendingWrite, Written } from '../../registry/registry.ts';
+import type { PendingWrite, Registry, Written } from '../../registry/registry.ts';
 import { conflict } from '../../../apimachinery/status-error.ts';
 
 /** Maximum number of attempts of a write: it restarts if another write happened in between, which needs an asynchronous plug-in. */
 const mostAttempts = 50;
 
 /** The admission attributes of a write without its object. */
-export type Request = Omit<Admissible, 'operation' | 'object' | 'oldObject'>;
+export interface Request extends Omit<Admissible, 'operation' | 'object' | 'oldObject'> {
+  /** Registry of the kind, for objects that a webhook converts; absent: they need no conversion. */
+  readonly registry?: Pick<Registry, 'load' | 'strategy'>;
+}
 
 /**
  * Admits and stores a write. While every plug-in is synchronous, this is atomic; after an asynchronous one, a write whose object has
@@ -22,9 +25,11 @@ export async function admitted(
   begin: () => PendingWrite,
 ): Promise<Written> {
   const { warnings } = request.context;
+  const conversion = request.registry?.strategy.conversion;
   const before = warnings.length;
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     warnings.length = before;
+    if (conversion) await loaded(request);
     const write = begin();
     const { operation, old } = write;
     const admitting = chain.begin({ ...request, operation, ...(old && { oldObject: old }) });
@@ -33,10 +38,16 @@ export async function admitted(
     const finished = write.finish(changed);
     const judged = admitting.validate(finished);
     if (judged) await judged;
+    if (conversion) await conversion.prepare(finished);
     const written = write.commit(finished, admitting.commit);
     if (written) return written;
   }
   throw tooOften(request);
+}
+
+/** Converts the stored object of a request where that takes a webhook. */
+async function loaded({ registry, namespace, name }: Request): Promise<void> {
+  if (name !== '') await registry?.load(namespace, name);
 }
 
 /** Admits and performs a deletion. @throws {StatusError} */
@@ -46,6 +57,7 @@ export async function admittedDelete(
   begin: () => PendingDelete,
 ): Promise<Deleted> {
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    if (request.registry?.strategy.conversion) await loaded(request);
     const deletion = begin();
     const admitting = chain.begin({ ...request, operation: 'DELETE', oldObject: deletion.old });
     const mutated = admitting.mutate(undefined);

@@ -51,6 +51,12 @@ export class ResourceApi {
     return registry;
   }
 
+  /** Returns the registry for one request: of its own where a webhook converts the objects. */
+  registryForRequest(kind: Kind): Registry {
+    const strategy = kind.custom && this.#deps.customs.strategyForRequest(kind);
+    return strategy ? new Registry(strategy, this.#deps.world.store) : this.registry(kind);
+  }
+
   /** Answers a request on a stored kind. @throws {StatusError} */
   async handle(
     request: ApiRequest,
@@ -62,7 +68,7 @@ export class ResourceApi {
     const act = ownMember(item ? this.#ofItem : this.#ofCollection, request.method);
     if (!act || (!item && request.method === 'DELETE' && !kind.verbs.includes('deletecollection')))
       throw methodNotAllowed();
-    const registry = this.registry(kind);
+    const registry = this.registryForRequest(kind);
     await act({ request, response, target, kind, strategy: registry.strategy, registry });
   }
 }

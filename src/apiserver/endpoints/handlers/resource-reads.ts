@@ -1,6 +1,7 @@
 import {
   type Exchange,
   listingOf,
+  loadListed,
   type ResourceApiDeps,
   representationOf,
   send,
@@ -42,6 +43,7 @@ export class ResourceReads {
     checkNumber(wanted);
     if (Number(wanted) > store.version) throw tooLargeVersion(wanted, store.version);
     if (store.busy) await store.settled();
+    await registry.load(target.namespace, target.name);
     const entry = registry.entry(target.namespace, target.name);
     const special = viewOne(entry.object, viewFor(strategy, representation, request.query), clock.now());
     if (!special && representation.format === 'json' && !representation.pretty)
@@ -63,6 +65,7 @@ export class ResourceReads {
     const view = viewFor(strategy, representation, request.query);
     if (store.busy) await store.settled();
     if (options.watch) return this.#watch(exchange, view, options, selection);
+    await loadListed(store, selection, { options, strategy });
     const { entries, metadata } = listPage(store, selection, options);
     const body = listBody(entries, view, metadata, clock.now());
     if (typeof body === 'string' && representation.format === 'json' && !representation.pretty)

@@ -7,6 +7,7 @@ import {
   type Exchange,
   keyIn,
   listingOf,
+  loadListed,
   type ResourceApiDeps,
   representationOf,
   send,
@@ -144,7 +145,7 @@ export class ResourceWrites {
     await this.#write(exchange, 'UpdateOptions', (object, reading) => {
       const { context } = reading;
       const given = withoutRepeatedOwners(named(object, target, kind), context.warnings);
-      if (!target.subresource && strategy.createOnUpdate && !this.#standing(exchange)) {
+      if (!target.subresource && strategy.createOnUpdate && !this.#isStored(exchange)) {
         checkUid(given, {}, target, kind);
         return this.#create(exchange, withMetadata(given, { resourceVersion: undefined }), reading);
       }
@@ -159,11 +160,10 @@ export class ResourceWrites {
     });
   }
 
-  /** Returns the stored object. */
-  #standing({ registry, kind, target }: Exchange): JsonObject | undefined {
+  /** True when the object is stored. */
+  #isStored({ kind, target }: Exchange): boolean {
     checkKey(kind, target.namespace, target.name);
-    const entry = this.#deps.world.store.get(kind.storage, keyIn(target));
-    return entry && registry.served(entry);
+    return this.#deps.world.store.get(kind.storage, keyIn(target)) !== undefined;
   }
 
   async #write(
@@ -230,10 +230,9 @@ export class ResourceWrites {
     context.warnings.push(...judgedApply(body, query.fieldValidation));
     const isUnnamed = !Object.hasOwn(objectAt(read, 'metadata'), 'name');
     const writer = writerOf(exchange, query.manager, 'Apply');
-    if (!this.#standing(exchange)) this.#warnOfIdleKind(exchange, context);
+    if (!this.#isStored(exchange)) this.#warnOfIdleKind(exchange, context);
     return admitted(this.#deps.admission, requestOf(exchange, reading), () => {
-      const standing = this.#standing(exchange);
-      const given = standing && isUnnamed ? withMetadata(read, { name: target.name }) : read;
+      const given = isUnnamed && this.#isStored(exchange) ? withMetadata(read, { name: target.name }) : read;
       const config = named(given, target, kind);
       return registry.beginApply({ ...target, force: query.force }, config, writer, context);
     });
@@ -281,6 +280,7 @@ export class ResourceWrites {
     const body = await readDeleteBody(request.raw);
     const options = readDeleteOptions(body, request.query);
     const context = contextOf(this.#deps.world, request, options.dryRun);
+    await loadListed(this.#deps.world.store, selection, { options: listOptions, strategy });
     const { entries, metadata } = listPage(this.#deps.world.store, selection, listOptions);
     for (const { object } of entries) {
       const [namespace, name] = [namespaceOf(object), nameOf(object)];
@@ -306,7 +306,7 @@ export class ResourceWrites {
 
 /** Returns the admission attributes of a request. */
 const requestOf = (
-  { target, kind }: Exchange,
+  { target, kind, registry }: Exchange,
   { context, options }: Pick<Reading, 'context' | 'options'>,
   name = target.name,
 ): Request => ({
@@ -316,6 +316,7 @@ const requestOf = (
   name,
   options,
   context,
+  registry,
 });
 
 /** Returns a function that calls `make` once, on first use. */

@@ -1,11 +1,12 @@
 import type { Clock } from '../../../base/clock.ts';
+import { messageOf } from '../../../base/errors.ts';
 import { emptyStruct } from '../../../apimachinery/serializer/codec.ts';
 import type { JsonObject } from '../../../apimachinery/json.ts';
 import { groupVersionOf } from '../../../apimachinery/kinds.ts';
 import { type ListOptions, parseVersion, type Selection } from '../list-options.ts';
 import { writeProtobufEvent } from '../../../apimachinery/serializer/protobuf-writer.ts';
 import { encode } from '../respond.ts';
-import { StatusError, expired, tooLargeVersion } from '../../../apimachinery/status-error.ts';
+import { StatusError, expired, internalError, tooLargeVersion } from '../../../apimachinery/status-error.ts';
 import type { Change, Entry, Store } from '../../storage/store.ts';
 import { entryText, type View, viewOne } from '../views.ts';
 import type { WatchOutlet } from './watch-outlet.ts';
@@ -57,6 +58,10 @@ export class Watch {
   /** The version that the client started from or was sent first. */
   #firstVersion = 0;
   #closed = false;
+  /** Number of conversions that are not done. */
+  #converting = 0;
+  /** Ends when everything that is being converted has been sent. */
+  #conversions: Promise<void> = Promise.resolve();
 
   constructor(request: WatchRequest, outlet: WatchOutlet) {
     this.#request = request;
@@ -94,15 +99,55 @@ export class Watch {
     }
     this.#ends.push(
       store.onChange((storage, changes) => {
-        if (storage === selection.storage) for (const change of changes) this.#change(change);
+        if (storage === selection.storage) this.#take(changes);
       }),
     );
     this.#lastVersion = initial || from === 0 ? store.version : from;
     this.#firstVersion = this.#lastVersion;
-    if (initial) this.#initial();
-    else if (from > 0)
-      for (const change of store.changesSince(selection.storage, from) ?? []) this.#change(change);
+    const first = (): void => {
+      if (initial) this.#initial();
+    };
+    const { conversion } = this.#request.view.strategy;
+    if (initial && conversion) this.#later(() => conversion.load(() => this.#standing()), first);
+    else first();
+    if (!initial && from > 0) this.#take(store.changesSince(selection.storage, from) ?? []);
     this.#schedule();
+  }
+
+  #standing(): readonly JsonObject[] {
+    const { store, selection } = this.#request;
+    return [...store.list(selection.storage, selection.prefix)].map(({ object }) => object);
+  }
+
+  /** Sends changes, in their order: after they are converted, where that takes a webhook. */
+  #take(changes: readonly Change[]): void {
+    const { conversion } = this.#request.view.strategy;
+    for (const change of changes)
+      if (conversion) {
+        const { entry, before } = change;
+        const objects = before ? [entry.object, before.object] : [entry.object];
+        this.#later(
+          () => conversion.load(() => objects),
+          () => {
+            this.#change(change);
+          },
+        );
+      } else this.#change(change);
+  }
+
+  /** Does something once a conversion is done, after everything that waits already; a failure ends the watch. */
+  #later(convert: () => Promise<void>, act: () => void): void {
+    this.#converting++;
+    this.#conversions = this.#conversions.then(async () => {
+      if (this.#closed) return;
+      try {
+        await convert();
+        this.#converting--;
+        act();
+      } catch (reason) {
+        this.#fail(reason instanceof StatusError ? reason : internalError(messageOf(reason)));
+      }
+    });
   }
 
   /** Returns why a watch cannot start at a version (A9). */
@@ -196,11 +241,12 @@ export class Watch {
   #bookmark(annotations?: JsonObject): void {
     const { view, store } = this.#request;
     const kind = view.strategy.kind;
-    if (!store.busy) this.#lastVersion = Math.max(this.#lastVersion, store.version);
+    if (!store.busy && this.#converting === 0) this.#lastVersion = Math.max(this.#lastVersion, store.version);
     if (!annotations && this.#lastVersion <= this.#firstVersion) return;
     const metadata = { resourceVersion: String(this.#lastVersion), ...(annotations && { annotations }) };
     const bare = { ...emptyStruct(kind.type), kind: kind.kind, apiVersion: groupVersionOf(kind), metadata };
-    const special = viewOne({ metadata }, view, 0, !this.#columnsSent);
+    const empty = { apiVersion: groupVersionOf(kind), metadata };
+    const special = viewOne(empty, view, 0, !this.#columnsSent);
     this.#event('BOOKMARK', special ?? bare);
   }
 

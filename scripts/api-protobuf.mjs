@@ -1,10 +1,11 @@
 // Writes src/apimachinery/serializer/api-protobuf.json: the numbers that fields have in protobuf bodies, read from the .proto files of
-// k8s.io/api.
-// Run it after scripts/api-types.mjs: GOMODCACHE=… node scripts/api-protobuf.mjs API_DIR APIMACHINERY_DIR
+// k8s.io/api and of
+// k8s.io/apiextensions-apiserver and k8s.io/kube-aggregator.
+// Run it after scripts/api-types.mjs: node scripts/api-protobuf.mjs API_DIR APIMACHINERY_DIR APIEXTENSIONS_DIR AGGREGATOR_DIR
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const [api, machinery] = process.argv.slice(2);
+const [api, machinery, extensions, aggregator] = process.argv.slice(2);
 const here = import.meta.dirname;
 const types = JSON.parse(readFileSync(join(here, '../src/apimachinery/api-types.json'), 'utf8'));
 const packages = [
@@ -12,12 +13,18 @@ const packages = [
   [join(api, 'core/v1'), 'CoreV1'],
   ...(
     'apps/v1 batch/v1 policy/v1 rbac/v1 storage/v1 scheduling/v1 coordination/v1 node/v1 discovery/v1 events/v1 authentication/v1 ' +
-    'authorization/v1 certificates/v1 networking/v1 autoscaling/v1'
+    'authorization/v1 certificates/v1 networking/v1 autoscaling/v1 admissionregistration/v1 flowcontrol/v1 resource/v1'
   )
     .split(' ')
     .map((dir) => [join(api, dir), `${dir[0].toUpperCase()}${dir.slice(1, dir.indexOf('/'))}V1`]),
   [join(api, 'certificates/v1beta1'), 'V1beta1'],
+  [join(api, 'autoscaling/v2'), 'V2'],
+  [join(extensions, 'pkg/apis/apiextensions/v1'), 'ApiextensionsV1'],
+  [join(aggregator, 'pkg/apis/apiregistration/v1'), 'ApiregistrationV1'],
 ];
+
+/** `xKubernetesIntOrString` is `x-kubernetes-int-or-string` in JSON. */
+const extensionName = (field) => field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 const messages = new Map();
 for (const [dir, prefix] of packages) {
@@ -34,24 +41,27 @@ for (const [dir, prefix] of packages) {
   }
 }
 
+/** Returns the numbers of a message's fields; a struct that JSON inlines into its parent has numbers of its own. */
+function numbersOf(fields, declared) {
+  // Go's UID is uID here and uid in JSON
+  const named = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
+  const numbers = {};
+  for (const [field, [number, of]] of Object.entries(fields)) {
+    const name =
+      named.get(field.toLowerCase()) ??
+      named.get(`$${field}`) ??
+      named.get(/^x[A-Z]/.test(field) ? extensionName(field) : '');
+    const inner = name === undefined && messages.has(of) ? numbersOf(messages.get(of), declared) : {};
+    if (name !== undefined) numbers[number] = name;
+    else if (Object.keys(inner).length > 0) numbers[number] = inner;
+  }
+  return numbers;
+}
+
 const out = {};
 for (const [type, declared] of Object.entries(types)) {
   const fields = messages.get(type);
-  if (!fields) continue;
-  const numbers = {};
-  // Go's UID is uID here and uid in JSON
-  const named = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
-  for (const [field, [number, of]] of Object.entries(fields)) {
-    const name = named.get(field.toLowerCase());
-    if (name !== undefined) numbers[number] = name;
-    else if (messages.has(of)) {
-      // a struct that JSON inlines into its parent
-      const inner = {};
-      for (const [name, [n]] of Object.entries(messages.get(of))) if (name in declared) inner[n] = name;
-      if (Object.keys(inner).length > 0) numbers[number] = inner;
-    }
-  }
-  out[type] = numbers;
+  if (fields) out[type] = numbersOf(fields, declared);
 }
 writeFileSync(
   join(here, '../src/apimachinery/serializer/api-protobuf.json'),

@@ -207,8 +207,8 @@ const pointers = words(
    ApiextensionsV1ServiceReference.port ApiextensionsV1WebhookClientConfig.url CustomResourceDefinitionVersion.deprecationWarning
    CustomResourceSubresourceScale.labelSelectorPath ValidationRule.reason ValidationRule.optionalOldSelf ApiregistrationV1ServiceReference.port
    JSONSchemaProps.maxItems JSONSchemaProps.maxLength JSONSchemaProps.maxProperties JSONSchemaProps.maximum JSONSchemaProps.minItems
-   JSONSchemaProps.minLength JSONSchemaProps.minProperties JSONSchemaProps.minimum JSONSchemaProps.multipleOf JSONSchemaProps.x-kubernetes-
-   list-type JSONSchemaProps.x-kubernetes-map-type JSONSchemaProps.x-kubernetes-preserve-unknown-fields
+   JSONSchemaProps.minLength JSONSchemaProps.minProperties JSONSchemaProps.minimum JSONSchemaProps.multipleOf JSONSchemaProps.$ref
+   JSONSchemaProps.x-kubernetes-list-type JSONSchemaProps.x-kubernetes-map-type JSONSchemaProps.x-kubernetes-preserve-unknown-fields
    ExemptPriorityLevelConfiguration.nominalConcurrencyShares ExemptPriorityLevelConfiguration.lendablePercent
    LimitedPriorityLevelConfiguration.nominalConcurrencyShares LimitedPriorityLevelConfiguration.lendablePercent
    LimitedPriorityLevelConfiguration.borrowingLimitPercent SuccessPolicyRule.succeededIndexes SuccessPolicyRule.succeededCount
@@ -263,7 +263,10 @@ const quantities = words(
    ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used LimitRangeItem.default LimitRangeItem.defaultRequest
    LimitRangeItem.max LimitRangeItem.min LimitRangeItem.maxLimitRequestRatio ContainerStatus.allocatedResources PodStatus.allocatedResources
    NodeAllocatableResourceClaimStatus.resources
-   CSIStorageCapacity.capacity CSIStorageCapacity.maximumVolumeSize`,
+   CSIStorageCapacity.capacity CSIStorageCapacity.maximumVolumeSize V2MetricTarget.value V2MetricTarget.averageValue
+   V2MetricValueStatus.value V2MetricValueStatus.averageValue V2HPAScalingRules.tolerance DeviceCapacity.value Counter.value
+   CapacityRequestPolicy.default CapacityRequestPolicy.validValues CapacityRequestPolicyRange.min CapacityRequestPolicyRange.max
+   CapacityRequestPolicyRange.step CapacityRequirements.requests DeviceRequestAllocationResult.consumedCapacity`,
 );
 
 const table = tableOf(types as Readonly<Record<string, Readonly<Record<string, string>>>>);
@@ -273,7 +276,11 @@ const scalars = new Set<string>(
 
 function shapeOf(text: string, place: string): Shape {
   if (text.startsWith('[]'))
-    return { is: 'list', of: shapeOf(text.slice(2), ''), merge: merges[place] ?? atomicList };
+    return {
+      is: 'list',
+      of: quantities.has(place) ? { is: 'scalar', scalar: 'quantity' } : shapeOf(text.slice(2), ''),
+      merge: merges[place] ?? atomicList,
+    };
   if (text.startsWith('{}'))
     return {
       is: 'map',

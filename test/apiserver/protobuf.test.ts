@@ -2,6 +2,8 @@ import { request } from 'node:https';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import numbers from '../../src/apimachinery/serializer/api-protobuf.json' with { type: 'json' };
 import types from '../../src/apimachinery/api-types.json' with { type: 'json' };
+import { readProtobuf } from '../../src/apimachinery/serializer/protobuf-body.ts';
+import { writeProtobuf } from '../../src/apimachinery/serializer/protobuf-writer.ts';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { call, podsPath } from './support.ts';
 
@@ -108,11 +110,145 @@ test.for([
       },
     },
   ],
+  [
+    'a webhook configuration',
+    '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+    {
+      webhooks: [
+        {
+          name: 'a.example.com',
+          clientConfig: { url: 'https://127.0.0.1:1/x', caBundle: 'YQ==' },
+          rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
+          sideEffects: 'None',
+          admissionReviewVersions: ['v1'],
+          failurePolicy: 'Ignore',
+          timeoutSeconds: 3,
+        },
+      ],
+    },
+  ],
+  [
+    'a policy with named rules',
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
+    {
+      spec: {
+        policyName: 'p',
+        validationActions: ['Deny'],
+        matchResources: {
+          resourceRules: [
+            {
+              ...{ resourceNames: ['x'], operations: ['UPDATE'], apiGroups: ['apps'], apiVersions: ['*'] },
+              ...{ resources: ['deployments'], scope: 'Namespaced' },
+            },
+          ],
+        },
+      },
+    },
+  ],
+  [
+    'an autoscaler',
+    '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers',
+    {
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
+        minReplicas: 2,
+        maxReplicas: 3,
+        metrics: [
+          {
+            type: 'Resource',
+            resource: { name: 'cpu', target: { type: 'AverageValue', averageValue: '250m' } },
+          },
+        ],
+        behavior: { scaleDown: { stabilizationWindowSeconds: 0 } },
+      },
+    },
+  ],
+  [
+    'a flow schema',
+    '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas',
+    {
+      spec: {
+        priorityLevelConfiguration: { name: 'exempt' },
+        matchingPrecedence: 5,
+        distinguisherMethod: { type: 'ByUser' },
+        rules: [
+          {
+            subjects: [{ kind: 'Group', group: { name: 'g' } }],
+            nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['/x'] }],
+          },
+        ],
+      },
+    },
+  ],
 ] as const)('%s goes there and back', async ([, path, object]) => {
   const { body: made } = await call(server, 'POST', path, { metadata: { name: 'one' }, ...object });
   const { body } = await ask('GET', `${path}/one`);
   const again = await ask('PUT', `${path}/one`, { accept: 'application/json', body });
   expect(JSON.parse(again.body.toString())).toEqual(made);
+});
+
+test('a definition goes there and back, with what is one of several types in its schema', async () => {
+  const leaf = { type: 'string', default: 'x', enum: ['x', 'y'], maxLength: 5 };
+  const schema = {
+    type: 'object',
+    required: ['items'],
+    properties: {
+      items: { type: 'array', items: leaf, 'x-kubernetes-list-type': 'atomic', minItems: 0 },
+      map: { type: 'object', additionalProperties: { type: 'number', minimum: 0.5, multipleOf: 0.5 } },
+      open: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, nullable: true },
+      port: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] },
+      rules: { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self >= 0', message: 'no' }] },
+    },
+  };
+  const name = { metadata: { name: 'things.example.com' } };
+  const spec = {
+    group: 'example.com',
+    scope: 'Cluster',
+    names: { plural: 'things', kind: 'Thing', shortNames: ['th'] },
+    versions: [
+      {
+        ...{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } },
+        subresources: { status: {}, scale: { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' } },
+        additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath: '.spec.a', priority: 1 }],
+      },
+    ],
+  };
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  expect((await call(server, 'POST', path, { ...name, spec })).status).toBe(201);
+  const { body: made } = await call(server, 'GET', `${path}/things.example.com`);
+  const { body } = await ask('GET', `${path}/things.example.com`);
+  expect(body.subarray(0, 3).toString()).toBe('k8s');
+  const again = await ask('PUT', `${path}/things.example.com`, { accept: 'application/json', body });
+  expect(JSON.parse(again.body.toString())).toEqual(made);
+});
+
+test('unions of a schema in all their forms', () => {
+  const object = {
+    ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+    spec: {
+      versions: [
+        {
+          schema: {
+            openAPIV3Schema: {
+              additionalProperties: false,
+              additionalItems: true,
+              default: false,
+              items: [{ type: 'string' }, { type: 'integer' }],
+              dependencies: { a: ['b', 'c'], d: { type: 'object' } },
+            },
+          },
+        },
+      ],
+    },
+  };
+  const body = writeProtobuf(object);
+  const read = readProtobuf(body ?? Buffer.alloc(0), () => 'CustomResourceDefinition');
+  expect(read).toMatchObject(object);
+});
+
+test('every kind that the server knows can be read and written', () => {
+  const missing = Object.keys(types).filter((type) => !(type in numbers));
+  expect(missing).toEqual([]);
 });
 
 test('a list, an error and what is found are messages too', async () => {
@@ -149,7 +285,7 @@ test('metadata alone is a message, a table is not', async () => {
 });
 
 test('a kind without a protobuf message is sent as JSON, or not at all', async () => {
-  const path = '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas';
+  const path = '/apis/example.com/v1/things';
   expect(await ask('GET', path)).toMatchObject({ status: 406 });
   const answer = await ask('GET', path, { accept: `${protobuf},application/json` });
   expect(answer).toMatchObject({ status: 200, type: 'application/json' });

@@ -3,13 +3,16 @@ import numbers from './api-protobuf.json' with { type: 'json' };
 import { type WireField, wireFields } from '../../base/protobuf-wire.ts';
 import { fieldsOf, isKnownType, type Scalar, type Shape } from '../api-types.ts';
 import type { Draft, JsonObject } from '../json.ts';
+import { schemaType, type Union, unions } from './schema-unions.ts';
 
 /** A body that is not a protobuf message of its type. */
 export class ProtobufError extends Error {
   override readonly name = 'ProtobufError';
 }
 
-type Numbers = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+interface Numbers {
+  readonly [number: string]: string | Numbers;
+}
 const table = tableOf(numbers as Readonly<Record<string, Numbers>>);
 const magic = Buffer.from('k8s\0');
 
@@ -81,7 +84,7 @@ const mapValue = (piece: WireField, shape: Shape): unknown =>
 function message(body: Buffer, type: string): JsonObject {
   const out: Draft = {};
   fill(out, body, type, table[type] ?? {});
-  return out;
+  return type === schemaType ? withoutZeros(out) : out;
 }
 
 function fill(out: Draft, body: Buffer, type: string, names: Numbers): void {
@@ -96,9 +99,42 @@ function fill(out: Draft, body: Buffer, type: string, names: Numbers): void {
     }
     const field = fields.get(name);
     if (!field) continue;
-    const value = read(piece, field.shape, ownMember(out, name));
+    const union = unions[`${type}.${name}`];
+    const standing = ownMember(out, name);
+    const value = union ? readUnion(piece, field.shape, union, standing) : read(piece, field.shape, standing);
     if (value !== undefined) setOwn(out, name, value);
   }
+}
+
+/** Reads a field that is one of several types in JSON, or an entry of a map of such. */
+function readUnion(piece: WireField, shape: Shape, union: Union, standing: unknown): unknown {
+  if (shape.is !== 'map') return unionValue(piece.bytes, union);
+  const [key, value] = [find(piece.bytes, 1), find(piece.bytes, 2)];
+  const entry = unionValue(value?.bytes ?? Buffer.alloc(0), union);
+  return { ...(standing as JsonObject | undefined), [key?.bytes.toString() ?? '']: entry };
+}
+
+/** Omits unset fields that Go writes: unlike the fields of other types, they may be in a part that no type describes. */
+function withoutZeros(schema: JsonObject): JsonObject {
+  const fields = fieldsOf(schemaType);
+  const isUnset = ([name, value]: readonly [string, unknown]): boolean => {
+    const field = fields.get(name);
+    if (field?.shape.is !== 'scalar' || field.pointer) return false;
+    return (
+      (field.shape.scalar === 'string' && value === '') ||
+      (field.shape.scalar === 'boolean' && value === false)
+    );
+  };
+  return Object.fromEntries(Object.entries(schema).filter((entry) => !isUnset(entry)));
+}
+
+function unionValue(bytes: Buffer, union: Union): unknown {
+  const [allows, rest] = [find(bytes, 1), pieces(bytes).filter((piece) => piece.number === 2)];
+  const schema = (piece: WireField): JsonObject => message(piece.bytes, schemaType);
+  if (union === 'schema-or-bool') return rest[0] ? schema(rest[0]) : allows?.value === 1n;
+  // here the schema is the first member
+  if (rest.length === 0 && allows) return schema(allows);
+  return rest.map((piece) => (union === 'schema-or-array' ? schema(piece) : piece.bytes.toString()));
 }
 
 /**

@@ -3,9 +3,12 @@ import numbers from './api-protobuf.json' with { type: 'json' };
 import { type FieldType, fieldsOf, isKnownType, type Scalar, type Shape } from '../api-types.ts';
 import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt, textOf } from '../json.ts';
 import { findByKind } from '../kinds.ts';
+import { schemaType, type Union, unions } from './schema-unions.ts';
 import { bytesField, doubleField, intField } from '../../base/protobuf-wire.ts';
 
-type Numbers = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+interface Numbers {
+  readonly [number: string]: string | Numbers;
+}
 const table = tableOf(numbers as Readonly<Record<string, Numbers>>);
 const magic = Buffer.from('k8s\0');
 
@@ -97,10 +100,42 @@ function message(object: JsonObject, type: string, names: Numbers = table[type] 
     if (!field) continue;
     const value = ownMember(object, name);
     if ((value === undefined || value === null) && !standsEmpty(type, field)) continue;
+    const union = unions[`${type}.${name}`];
+    if (union) {
+      out.push(writeUnion(number, value, field.shape, union));
+      continue;
+    }
     const own = wrapped.has(`${type}.${name}`);
     out.push(own ? bytesField(number, write(1, value, field.shape)) : write(number, value, field.shape));
   }
   return Buffer.concat(out);
+}
+
+/** Writes a field that is one of several types in JSON, or a map of such. */
+function writeUnion(number: number, value: unknown, shape: Shape, union: Union): Buffer {
+  if (shape.is !== 'map') return bytesField(number, unionBody(value, union));
+  return Buffer.concat(
+    Object.entries(isObject(value) ? value : {})
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) =>
+        bytesField(number, Buffer.concat([bytesField(1, key), bytesField(2, unionBody(inner, union))])),
+      ),
+  );
+}
+
+function unionBody(value: unknown, union: Union): Buffer {
+  const schema = (at: number, one: unknown): Buffer =>
+    bytesField(at, message(isObject(one) ? one : {}, schemaType));
+  if (union === 'schema-or-bool')
+    return isObject(value)
+      ? Buffer.concat([intField(1, 1), schema(2, value)])
+      : intField(1, value === true ? 1 : 0);
+  if (!Array.isArray(value)) return schema(1, value);
+  return Buffer.concat(
+    (value as unknown[]).map((one) =>
+      union === 'schema-or-array' ? schema(2, one) : bytesField(2, textOf(one)),
+    ),
+  );
 }
 
 /** Reports whether objects of a type can be written. */

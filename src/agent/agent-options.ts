@@ -7,6 +7,7 @@ import type { Random } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
 import type { Pod } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
+import type { Middleware } from '../provider/middleware.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 import type { EvictionOptions, ShutdownOptions } from './evictions.ts';
@@ -27,6 +28,17 @@ export interface ProviderWithUpkeep {
   /** Background work that runs until the agent ends; it may use the controller's engines. */
   readonly upkeep?: Upkeep;
 }
+
+/** Makes the middleware of a node that is about to start. */
+export type MiddlewareFactory = (context: {
+  readonly nodeName: string;
+  /** The directory for the agent's state; below `pods/UID` it is removed with the pod. */
+  readonly rootDir: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Absent in a standalone agent. */
+  readonly client?: ApiClient;
+}) => readonly Middleware[] | Promise<readonly Middleware[]>;
 
 /** The options of an {@link Agent}. */
 export interface AgentOptions extends ServedPorts {
@@ -99,6 +111,8 @@ export interface AgentOptions extends ServedPorts {
   readonly logger?: Logger;
   /** Traces pods, provider calls and requests to the kubelet API. Default: no tracing. The API client has its own tracer. */
   readonly tracer?: Tracer;
+  /** Hooks on the pods' way, or a function that makes them; see {@link Middleware}. */
+  readonly middleware?: readonly Middleware[] | MiddlewareFactory;
   /** Additional metrics for `/metrics`, from components outside the agent. */
   readonly moreMetrics?: () => readonly MetricFamily[];
 }

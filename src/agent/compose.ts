@@ -5,6 +5,7 @@ import { CheckpointFile } from '../pods/checkpoint-file.ts';
 import { RuntimeCallMetrics } from '../pods/metrics/agent-metrics.ts';
 import { PodsController } from '../pods/pods-controller.ts';
 import { buildNodeController } from './agent-node.ts';
+import type { Middleware } from '../provider/middleware.ts';
 import type { AgentOptions, AgentProvider } from './agent-options.ts';
 import { AgentServers } from './agent-servers.ts';
 import { buildClusterView, type ClusterView } from './cluster-view.ts';
@@ -45,7 +46,9 @@ export async function composeAgent(options: AgentOptions): Promise<AgentParts> {
   const node = await buildNodeView(options, common, cluster);
   const config = new PodConfig(common);
   const sourcesReady = new SourcesReady(config);
-  const controller = buildPodsController(options, common, cluster, node, { config, sourcesReady });
+  const middleware = await middlewareOf(options, common);
+  const sourced = { config, sourcesReady, middleware };
+  const controller = buildPodsController(options, common, cluster, node, sourced);
 
   const volumes = buildNodeHost(options, common, node);
   const cgroups = await buildPodCgroups(options, common, node.machine, controller, volumes.podVolumes);
@@ -81,13 +84,28 @@ export async function composeAgent(options: AgentOptions): Promise<AgentParts> {
   };
 }
 
+function middlewareOf(
+  { middleware = [], nodeName, rootDir, client }: AgentOptions,
+  { clock, logger }: CommonParts,
+): readonly Middleware[] | Promise<readonly Middleware[]> {
+  if (typeof middleware !== 'function') return middleware;
+  return middleware({ nodeName, rootDir, clock, logger, ...(client && { client }) });
+}
+
+/** Where the pods come from, and what changes them on their way. */
+interface PodsSources {
+  readonly config: PodConfig;
+  readonly sourcesReady: SourcesReady;
+  readonly middleware: readonly Middleware[];
+}
+
 /** Makes the pods controller, which gets its engines with the provider. */
 function buildPodsController(
   options: AgentOptions,
   common: CommonParts,
   { pods }: ClusterView,
   { machine, nodeIPs, current }: NodeView,
-  { config, sourcesReady }: { readonly config: PodConfig; readonly sourcesReady: SourcesReady },
+  { config, sourcesReady, middleware }: PodsSources,
 ): PodsController {
   const {
     client,
@@ -106,6 +124,7 @@ function buildPodsController(
     nodeGetter: current,
     configUpdates: config.updates,
     sourcesReady,
+    middleware,
     allocations: new CheckpointFile(join(options.rootDir, 'allocated_pods_state')),
     host: {
       kernelVersion: machine.system.kernelVersion,

@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Logger } from '../base/logger.ts';
 import type { StatusTelling } from '../status/status-manager.ts';
+import type { MiddlewareChain } from './middleware.ts';
 import type { PodHost } from './pod-host.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { Tracer } from '../base/tracing.ts';
@@ -32,4 +33,6 @@ export interface EnginesOptions {
   readonly tracer?: Tracer;
   /** Stores the pods' allocated resources across restarts of the agent; absent: they are lost at a restart. */
   readonly allocations?: ResourceKeeper;
+  /** The hooks on the pods' way; absent when there are none. */
+  readonly middleware?: MiddlewareChain;
 }

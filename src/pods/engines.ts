@@ -19,6 +19,7 @@ import { type DeletionSafety, StatusManager } from '../status/status-manager.ts'
 import { ActiveDeadline } from './active-deadline.ts';
 import { makeAllocationManager } from './allocation.ts';
 import { Housekeeping, type HousekeepingDeps } from './housekeeping.ts';
+import { type MiddlewareChain, MiddlewareSyncer, withStatusHooks } from './middleware.ts';
 import { MirrorClient, type MirrorReconcileDeps, reconcileMirror } from './mirror-client.ts';
 import { bareHost, type PodHost } from './pod-host.ts';
 import { PodManager } from './pod-manager.ts';
@@ -65,7 +66,9 @@ export interface Engines {
  */
 export function buildEngines(unguarded: EnginesOptions): Engines {
   const { tracer } = unguarded;
-  const guarded = guardedProvider(unguarded.provider, unguarded);
+  const { middleware } = unguarded;
+  const own = middleware?.around(unguarded.provider) ?? unguarded.provider;
+  const guarded = guardedProvider(own, unguarded);
   const options = { ...unguarded, provider: tracer ? tracedProvider(guarded, tracer) : guarded };
   const parts = coreParts(options);
   const syncHandler = makeSyncHandler(options, parts);
@@ -270,14 +273,14 @@ function makeSteps(
   parts: Omit<Parts, 'podWorkers' | 'allocationManager'>,
   workers: () => PodWorkers,
 ): PodSyncer {
-  const { logger, recorder, provider, tracer } = options;
+  const { logger, recorder, provider, tracer, middleware } = options;
   const { podManager, statusManager, probeManager, pleg, runtimeState, host, workQueue, remains } = parts;
   const reasons = new ReasonCache();
   const steps = new SyncSteps({
     logger,
     recorder,
     provider,
-    statuses: statusManager,
+    statuses: middleware ? withStatusHooks(statusManager, middleware) : statusManager,
     resizes: statusManager.resizes,
     ...host,
     ...(remains && { remains }),
@@ -300,9 +303,30 @@ function makeSteps(
       workQueue.enqueue(uid, 0);
     },
   });
-  const measured = parts.metrics.syncer(steps, (uid) => statusManager.getPodStatus(uid));
+  const changed = middleware ? withMiddleware(steps, middleware, options, workers) : steps;
+  const measured = parts.metrics.syncer(changed, (uid) => statusManager.getPodStatus(uid));
   return tracer ? tracedSyncer(measured, tracer) : measured;
 }
+
+/** Makes the steps use the copies of pods that the middleware make. A refused pod ends like an evicted one, with phase Failed. */
+const withMiddleware = (
+  steps: PodSyncer,
+  chain: MiddlewareChain,
+  { clock, logger, recorder }: EnginesOptions,
+  workers: () => PodWorkers,
+): PodSyncer =>
+  new MiddlewareSyncer(steps, {
+    ...{ clock, logger, recorder, chain },
+    refuse: (pod, { reason, message }) => {
+      const statusFn = (status: PodStatus): PodStatus => ({
+        ...status,
+        phase: 'Failed',
+        reason,
+        message: `Pod was rejected: ${message}`,
+      });
+      workers().updatePod({ type: 'kill', pod, kill: { evict: true, statusFn } });
+    },
+  });
 
 function mirrorDeps(
   { logger, nodeGetter, clock, mirrorPauseMs = 0 }: EnginesOptions,
@@ -326,7 +350,7 @@ function knownNode({ nodeGetter, nodeName }: EnginesOptions): Node {
 }
 
 function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler {
-  const { clock, logger, recorder, sourcesReady } = options;
+  const { clock, logger, recorder, sourcesReady, middleware } = options;
   const { podManager, podWorkers, statusManager, allocationManager, metrics } = parts;
   return new PodSyncHandler({
     starts: metrics.starts,
@@ -339,7 +363,7 @@ function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler 
     workers: podWorkers,
     allocation: allocationManager,
     resizes: statusManager.resizes,
-    statuses: statusManager,
+    statuses: middleware ? withStatusHooks(statusManager, middleware) : statusManager,
     qosOf: qosClassOf,
     allSourcesReady: () => sourcesReady.allReady(),
     needsReadinessReconcile,

@@ -14,10 +14,12 @@ import { uidOf } from '../kube/names.ts';
 import type { Node, Pod, PodStatus } from '../kube/types.ts';
 import type { PodLifecycleEvent } from '../pleg/diff.ts';
 import type { PodWorkers } from '../podworkers/pod-workers.ts';
+import type { Middleware } from '../provider/middleware.ts';
 import { requireProvider } from '../provider/require-provider.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { StatusManager, StatusTelling } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';
+import { MiddlewareChain } from './middleware.ts';
 import type { PodHost } from './pod-host.ts';
 import { checkRegistry, type RegistryOptions, withRegistry } from './registry.ts';
 import { type ProbeUpdate, probeUpdates } from './probing.ts';
@@ -110,6 +112,8 @@ export interface PodsControllerOptions {
   readonly statuses?: StatusTelling;
   /** Traces the steps of pods and their calls to the provider. */
   readonly tracer?: Tracer;
+  /** Hooks on the pods' way, in their order; see {@link Middleware}. */
+  readonly middleware?: readonly Middleware[];
 }
 
 /**
@@ -175,10 +179,12 @@ export class PodsController implements SyncHandler {
     if (this.#engines)
       throw new AgentError('already_exists', 'a provider is registered already; a controller has one');
     requireProvider(provider);
-    const { nodeIP, nodeGetter, host, eventRecorder, random, registry, ...rest } = this.#options;
+    const { nodeIP, nodeGetter, host, eventRecorder, random, registry, middleware, ...rest } = this.#options;
     const { kubeClient } = rest;
+    const deps = { clock: this.#clock, logger: this.#logger };
     this.#engines = buildEngines({
       ...rest,
+      ...(middleware && middleware.length > 0 && { middleware: new MiddlewareChain(middleware, deps) }),
       nodeIPs: typeof nodeIP === 'string' ? [nodeIP] : nodeIP,
       recorder: eventRecorder ?? silentRecorder,
       clock: this.#clock,

@@ -4,6 +4,7 @@ export type * from './container-runtime.ts';
 export * from './capabilities.ts';
 export type * from './hooks.ts';
 export * from './logs.ts';
+export type * from './middleware.ts';
 export type * from './powers.ts';
 export type * from './provider.ts';
 export type * from './refs.ts';

@@ -24,9 +24,32 @@ export type {
   Reader,
   Request,
   SubResourceClient,
+  Transform,
   UnstructuredObject,
   WatchEvent,
   Wire,
   WriteOptions,
 } from './types.ts';
 export { defineKind, kindFromCRD, kinds } from './kinds.ts';
+export { newCache, type OwnedCache } from './cache/new-cache.ts';
+export { type CacheReads } from './client/cached-client.ts';
+export { type ConnectionOptions } from './client/client.ts';
+export { loadConnection, type LoadConnectionOptions } from './client/connection.ts';
+export { ignoreAlreadyExists, ignoreNotFound } from './client/errors.ts';
+export { interceptClient, type InterceptorFuncs } from './client/interceptor.ts';
+export { type ClientOptions, newClient, type OwnedClient } from './client/new-client.ts';
+export {
+  applyConfiguration,
+  type ApplyConfigurationPatch,
+  mergeFrom,
+  mergeFromWithOptimisticLock,
+  rawPatch,
+  strategicMergeFrom,
+} from './client/patches.ts';
+export {
+  newDryRunClient,
+  newNamespacedClient,
+  withFieldOwner,
+  withFieldValidation,
+} from './client/wrappers.ts';
+export { ApiError } from '../api/client.ts';

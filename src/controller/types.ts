@@ -251,10 +251,16 @@ export interface CacheSelection {
   readonly fieldSelector?: string;
 }
 
+/**
+ * Changes an object before it is stored in a cache: drop what is not needed. It may write to the object.
+ *
+ * The type is that of a method, so that options of different kinds fit into one list.
+ */
+export type Transform<T extends KubeObject = KubeObject> = { apply(object: T): T }['apply'];
+
 /** The selection within one namespace. */
 export interface NamespaceCacheOptions<T extends KubeObject = KubeObject> extends CacheSelection {
-  /** Applied to each object before it is stored: drop what is not needed. Returns the object, which it may modify. */
-  transform?(object: T): T;
+  readonly transform?: Transform<T>;
 }
 
 /** Cache options of one kind. */
@@ -273,9 +279,11 @@ export interface CacheOptions {
   readonly defaultNamespaces?: readonly string[] | Readonly<Record<string, NamespaceCacheOptions>>;
   readonly defaultLabelSelector?: string;
   readonly defaultFieldSelector?: string;
-  defaultTransform?(object: KubeObject): KubeObject;
+  readonly defaultTransform?: Transform;
   /** Freezes the objects of all kinds; for development and tests. */
   readonly frozen?: boolean;
+  /** Keeps `metadata.managedFields`, often a third of an object; by default they are dropped before the transform. */
+  readonly keepManagedFields?: boolean;
   /** Every object is delivered again as an update after this time, ± 10 %, ms. Default 10 h. */
   readonly syncPeriod?: number;
   /** Rejects reads of kinds without an informer, instead of starting one. */

@@ -73,9 +73,10 @@ export class Informer<T extends KubeObject> {
       ...rest,
       known: this.known,
       transform: (object, deleted) => {
-        // A deleted object is not retained, so it need not share.
-        const transformed = transform(deleted ? object : this.#shared(object), deleted);
-        return freeze ? deepFreeze(transformed) : transformed;
+        const transformed = transform(object, deleted);
+        // A deleted object is not retained, so it need not share. Sharing comes last: a transform may write to what it receives.
+        const shared = deleted ? transformed : this.#shared(transformed);
+        return freeze ? deepFreeze(shared) : shared;
       },
     });
   }

@@ -53,3 +53,74 @@ export {
   withFieldValidation,
 } from './client/wrappers.ts';
 export { ApiError } from '../api/client.ts';
+export { Controller, type ControllerOptions } from './controller/controller.ts';
+export {
+  addFinalizer,
+  containsFinalizer,
+  FinalizeError,
+  type Finalizer,
+  type FinalizerResult,
+  type Finalizers,
+  finalizers,
+  removeFinalizer,
+} from './controllerutil/finalizers.ts';
+export { createOrUpdate, type CreateOrUpdateResult, type Mutate } from './controllerutil/create-or-update.ts';
+export {
+  AlreadyOwnedError,
+  hasControllerReference,
+  hasOwnerReference,
+  type OwnerReference,
+  type OwnerReferenceOptions,
+  removeControllerReference,
+  removeOwnerReference,
+  setControllerReference,
+  setOwnerReference,
+} from './controllerutil/owner-references.ts';
+export type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './handler/event.ts';
+export {
+  enqueueRequestForObject,
+  enqueueRequestForOwner,
+  enqueueRequestsFromMapFunc,
+  type EventHandler,
+  handlerFuncs,
+  withLowPriorityWhenUnchanged,
+} from './handler/handler.ts';
+export {
+  and,
+  annotationChanged,
+  generationChanged,
+  labelChanged,
+  matchesLabels,
+  not,
+  or,
+  type Predicate,
+  predicateFuncs,
+  resourceVersionChanged,
+} from './predicate/predicate.ts';
+export { type AddOptions, lowPriority, PriorityQueue, type RequestQueue } from './queue/priority-queue.ts';
+export {
+  bucketRateLimiter,
+  defaultControllerRateLimiter,
+  exponentialFailureRateLimiter,
+  fastSlowRateLimiter,
+  maxOfRateLimiter,
+  type RateLimiter,
+} from './queue/rate-limiter.ts';
+export {
+  type Cause,
+  isTerminalError,
+  type ReconcileContext,
+  type Reconciler,
+  type Result,
+  TerminalError,
+} from './reconcile.ts';
+export type { Runnable } from './runnable.ts';
+export { setupSignalHandler } from './signals.ts';
+export { channelSource, type ChannelSourceOptions, funcSource } from './source/channel-source.ts';
+export {
+  informerSource,
+  type InformerSourceOptions,
+  kindSource,
+  type KindSourceOptions,
+} from './source/kind-source.ts';
+export type { Source, SourceQueue } from './source/source.ts';

@@ -56,10 +56,17 @@ export class Counter {
   }
 
   add(labels: Readonly<Record<string, string>>, value = 1): void {
+    this.with(labels).value += value;
+  }
+
+  /** Returns the series of these labels, for callers that change it often; it starts at 0. */
+  with(labels: Readonly<Record<string, string>>): { value: number } {
     const key = JSON.stringify(labels);
-    const series = this.#series.get(key);
-    if (series) series.value += value;
-    else this.#series.set(key, { labels, value });
+    const found = this.#series.get(key);
+    if (found) return found;
+    const series = { labels, value: 0 };
+    this.#series.set(key, series);
+    return series;
   }
 
   /** Removes the series that have all these labels. */
@@ -97,16 +104,17 @@ export class Histogram {
   }
 
   observe(labels: Readonly<Record<string, string>>, value: number): void {
-    const key = JSON.stringify(labels);
-    let series = this.#series.get(key);
-    if (!series) {
-      series = { labels, counts: this.#bounds.map(() => 0), sum: 0, count: 0 };
-      this.#series.set(key, series);
-    }
-    series.sum += value;
-    series.count++;
-    const bucket = this.#bounds.findIndex((bound) => value <= bound);
-    if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+    this.#count(this.#seriesOf(labels), value);
+  }
+
+  /** Returns the series of these labels, for callers that observe often. */
+  with(labels: Readonly<Record<string, string>>): { readonly observe: (value: number) => void } {
+    const series = this.#seriesOf(labels);
+    return {
+      observe: (value) => {
+        this.#count(series, value);
+      },
+    };
   }
 
   /** Removes the series that have all these labels. */
@@ -126,6 +134,22 @@ export class Histogram {
       { suffix: '_count', labels, value: count },
     ]);
     return { name: this.#name, type: 'histogram', help: this.#help, samples };
+  }
+
+  #seriesOf(labels: Readonly<Record<string, string>>): Distribution {
+    const key = JSON.stringify(labels);
+    const found = this.#series.get(key);
+    if (found) return found;
+    const series = { labels, counts: this.#bounds.map(() => 0), sum: 0, count: 0 };
+    this.#series.set(key, series);
+    return series;
+  }
+
+  #count(series: Distribution, value: number): void {
+    series.sum += value;
+    series.count++;
+    const bucket = this.#bounds.findIndex((bound) => value <= bound);
+    if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
   }
 }
 

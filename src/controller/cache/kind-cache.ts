@@ -1,0 +1,243 @@
+import type { Clock, StopTimer } from '../../base/clock.ts';
+import { type Random, jitter } from '../../base/random.ts';
+import { type ApiClient, ApiError } from '../../api/client.ts';
+import {
+  Informer as ApiInformer,
+  type InformerOptions,
+  type Registration,
+} from '../../api/cache/informer.ts';
+import { dropManagedFields } from '../../api/cache/reflector.ts';
+import type { Logger } from '../../base/logger.ts';
+import type {
+  HandlerRegistration,
+  Informer,
+  InformerEventHandler,
+  Kind,
+  KubeObject,
+  NamespaceCacheOptions,
+} from '../types.ts';
+import type { Selection } from './selection.ts';
+
+/** Dependencies of a cache. */
+export interface CacheDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Name of the index by namespace. */
+const namespaceIndex = 'namespace';
+/** Name of the index of a field. */
+const fieldIndex = (field: string): string => `field:${field}`;
+
+/** One informer of a kind: of all namespaces, or of one. */
+export interface Part {
+  /** `''`: all namespaces. */
+  readonly namespace: string;
+  /** Namespaces that other parts hold. */
+  readonly except: readonly string[];
+  readonly informer: ApiInformer<KubeObject>;
+}
+
+/** KindCache holds the objects of one kind: with one informer for all namespaces, or one for each selected namespace. */
+export class KindCache implements Informer {
+  readonly kind: Kind;
+  readonly selection: Selection;
+  readonly parts: readonly Part[];
+  readonly #deps: CacheDeps;
+  readonly #stop = new AbortController();
+  readonly #indexes = new Set<string>();
+  readonly #running: Promise<void>[] = [];
+  readonly #onRefusal = new Set<(reason: unknown) => void>();
+  #stopResync: StopTimer = () => undefined;
+
+  constructor(deps: CacheDeps, kind: Kind, selection: Selection, metadataOnly: boolean) {
+    this.#deps = deps;
+    this.kind = kind;
+    this.selection = selection;
+    const named = selection.namespaces.map(({ namespace }) => namespace).filter((one) => one !== '');
+    this.parts = selection.namespaces.map(({ namespace, ...options }) => ({
+      namespace,
+      except: namespace === '' ? named : [],
+      informer: new ApiInformer<KubeObject>(deps, kind, {
+        ...informerOptions(options, { metadataOnly, keepManagedFields: selection.keepManagedFields }),
+        onFailure: (reason) => {
+          this.#failed(reason);
+        },
+        ...(namespace !== '' && { namespace }),
+        ...(selection.frozen && { freeze: true }),
+        ...(kind.namespaced && {
+          indexers: { [namespaceIndex]: (object) => [object.metadata?.namespace ?? ''] },
+        }),
+      }),
+    }));
+  }
+
+  /** Runs until `signal` aborts or {@link stop} is called. */
+  start(signal: AbortSignal): void {
+    if (this.#running.length > 0 || this.isStopped) return;
+    const ends = AbortSignal.any([signal, this.#stop.signal]);
+    for (const { informer } of this.parts) this.#running.push(informer.run(ends));
+    ends.addEventListener('abort', () => {
+      this.stop();
+    });
+    this.#planResync();
+  }
+
+  stop(): void {
+    this.#stopResync();
+    this.#stop.abort(new Error('the informer was stopped'));
+  }
+
+  /** Resolves when nothing runs any more. */
+  async stopped(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  get isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** Aborts when the informer stops. */
+  get ends(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  hasSynced(): boolean {
+    return this.parts.every(({ informer }) => informer.synced);
+  }
+
+  /** Resolves when every part has its first list; rejects when `signal` aborts first. */
+  async waitSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.parts.map(({ informer }) => informer.waitSynced(signal)));
+  }
+
+  /** Why the last list or watch of a part without a first list failed. */
+  get lastFailure(): unknown {
+    return this.parts.find(({ informer }) => !informer.synced && informer.lastFailure !== undefined)?.informer
+      .lastFailure;
+  }
+
+  addEventHandler(handler: InformerEventHandler<KubeObject>): HandlerRegistration {
+    const registrations = this.parts.map((part): Registration => {
+      const held = holds(part);
+      return part.informer.addHandler({
+        added: (object, initial) => {
+          if (held(object)) handler.added(object, initial);
+        },
+        updated: (before, after) => {
+          if (held(after)) handler.updated(before, after);
+        },
+        deleted: (last, stale) => {
+          if (held(last)) handler.deleted(last, stale);
+        },
+      });
+    });
+    return {
+      hasSynced: () => registrations.every(({ synced }) => synced),
+      remove: () => {
+        for (const registration of registrations) registration.remove();
+      },
+    };
+  }
+
+  addIndex(field: string, extract: (object: KubeObject) => readonly string[]): void {
+    this.#indexes.add(field);
+    for (const { informer } of this.parts) informer.addIndex(fieldIndex(field), extract);
+  }
+
+  hasIndex(field: string): boolean {
+    return this.#indexes.has(field);
+  }
+
+  /** Returns the shared object of a key. */
+  get(namespace: string, name: string): KubeObject | undefined {
+    const key = namespace === '' ? name : `${namespace}/${name}`;
+    return this.#partOf(namespace)?.informer.store.get(key);
+  }
+
+  /** Returns the shared objects of a namespace (`''`: of all), those with an index value if one is named. */
+  list(namespace: string, by?: { readonly field: string; readonly value: string }): readonly KubeObject[] {
+    const only = namespace === '' ? undefined : this.#partOf(namespace);
+    const parts = namespace === '' ? this.parts : only ? [only] : [];
+    return parts.flatMap((part) => {
+      const { store } = part.informer;
+      const held = holds(part);
+      const found = by
+        ? store.byIndex(fieldIndex(by.field), by.value)
+        : namespace === ''
+          ? store.list()
+          : store.byIndex(namespaceIndex, namespace);
+      const inNamespace = by !== undefined && namespace !== '';
+      return found.filter(
+        (object) => held(object) && (!inNamespace || object.metadata?.namespace === namespace),
+      );
+    });
+  }
+
+  /** The version of the part that holds a namespace. */
+  versionAt(namespace: string): string {
+    return this.#partOf(namespace)?.informer.resourceVersion ?? '';
+  }
+
+  /**
+   * Calls `listener` when the server refuses the first list for good: the kind is not served, or may not be read. At once, when that has
+   * happened already. The informer itself keeps trying.
+   */
+  onRefusal(listener: (reason: unknown) => void): () => void {
+    this.#onRefusal.add(listener);
+    const { lastFailure } = this;
+    if (isRefusal(lastFailure)) listener(lastFailure);
+    return () => {
+      this.#onRefusal.delete(listener);
+    };
+  }
+
+  #failed(reason: unknown): void {
+    if (!this.hasSynced() && isRefusal(reason)) for (const listener of this.#onRefusal) listener(reason);
+  }
+
+  #partOf(namespace: string): Part | undefined {
+    return (
+      this.parts.find((part) => part.namespace === namespace && namespace !== '') ??
+      this.parts.find((part) => part.namespace === '')
+    );
+  }
+
+  #planResync(): void {
+    const { clock, random } = this.#deps;
+    const { syncPeriod } = this.selection;
+    if (syncPeriod <= 0 || this.isStopped) return;
+    this.#stopResync = clock.timer(jitter(random, syncPeriod * 0.9, 0.2), () => {
+      for (const { informer } of this.parts) informer.resync();
+      this.#planResync();
+    });
+  }
+}
+
+const isRefusal = (reason: unknown): boolean =>
+  reason instanceof ApiError && [401, 403, 404].includes(reason.status);
+
+/** Returns a function that reports whether a part delivers an object: one of all namespaces leaves out those of other parts. */
+const holds = ({ except }: Part): ((object: KubeObject) => boolean) =>
+  except.length === 0 ? () => true : (object) => !except.includes(object.metadata?.namespace ?? '');
+
+/** Returns the options of an informer that are the same for all objects of a part. */
+function informerOptions(
+  { labelSelector, fieldSelector, transform }: NamespaceCacheOptions,
+  {
+    metadataOnly,
+    keepManagedFields,
+  }: { readonly metadataOnly: boolean; readonly keepManagedFields: boolean },
+): InformerOptions<KubeObject> {
+  const own = transform && ((object: KubeObject): KubeObject => transform(object));
+  const reduced = own && ((object: KubeObject): KubeObject => own(dropManagedFields(object)));
+  const applied = keepManagedFields ? (own ?? ((object: KubeObject): KubeObject => object)) : reduced;
+  return {
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...(metadataOnly && { metadataOnly }),
+    ...(applied && { transform: applied }),
+  };
+}

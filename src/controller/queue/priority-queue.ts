@@ -1,0 +1,362 @@
+import { type Clock, type StopTimer, steadyNow } from '../../base/clock.ts';
+import type { Cause } from '../reconcile.ts';
+import type { Request } from '../types.ts';
+import { Heap } from './heap.ts';
+import { keyOf, type RateLimiter } from './rate-limiter.ts';
+
+/** The priority of what is not news: objects of a first list, and resyncs. Live events have 0. */
+export const lowPriority = -100;
+
+/** The most causes that a request carries. */
+const maxCauses = 32;
+
+/** The cause of an addition; the queue adds the time. */
+export type EventCause = Omit<Cause, 'at'>;
+
+/** The headers of a span: W3C `traceparent`. */
+export type TraceHeaders = Readonly<Record<string, string>>;
+
+/** How a request is added. */
+export interface AddOptions {
+  /** Time until the request is due, ms. Of several times for one request the earliest wins. */
+  readonly after?: number;
+  /** Delays the request as the rate limiter says; with `after`, the shorter delay applies. */
+  readonly rateLimited?: boolean;
+  /** Requests with a higher priority are taken first. A waiting request keeps its highest priority. Default 0. */
+  readonly priority?: number;
+  /** Why the request is added. */
+  readonly cause?: EventCause;
+  /** The span of the event; the reconcile continues the trace of the first event that asked for it. */
+  readonly trace?: TraceHeaders;
+}
+
+/** RequestQueue is the part of a queue that event handlers use. */
+export interface RequestQueue {
+  add(request: Request): void;
+  /** Adds a request once `ms` have passed. */
+  addAfter(request: Request, ms: number): void;
+  /** Adds a request when the rate limiter permits. */
+  addRateLimited(request: Request): void;
+  addWithOpts(options: AddOptions, ...requests: readonly Request[]): void;
+}
+
+/** Receives the metrics of a queue. Durations are ms. */
+export interface QueueMetrics {
+  /** The number of requests of this priority that are due changed by `change`. */
+  depth(priority: number, change: 1 | -1): void;
+  added(): void;
+  /** A request was taken this long after it had become due. */
+  waited(ms: number): void;
+  /** The work on a request took this long. */
+  worked(ms: number): void;
+  retried(): void;
+}
+
+/** A request taken from a queue. */
+export interface Taken {
+  readonly request: Request;
+  readonly priority: number;
+  readonly causes: readonly Cause[];
+  readonly trace: TraceHeaders | undefined;
+}
+
+export interface PriorityQueueOptions {
+  readonly clock: Clock;
+  readonly rateLimiter: RateLimiter;
+  readonly metrics?: QueueMetrics;
+  /** `false` ignores priorities: first in, first out. Default true. */
+  readonly usePriority?: boolean;
+}
+
+interface Item {
+  readonly key: string;
+  readonly request: Request;
+  priority: number;
+  /** Orders the items of one priority. */
+  order: number;
+  /** When the item becomes due; undefined: it is due. */
+  readyAt: number | undefined;
+  /** When the item became due. */
+  since: number;
+  /** Its place in one of the heaps; a place that is no item's any more is skipped. */
+  place: Place | undefined;
+  readonly causes: Cause[];
+  trace: TraceHeaders | undefined;
+}
+
+interface Place {
+  readonly item: Item;
+  readonly priority: number;
+  readonly order: number;
+  readonly readyAt: number;
+}
+
+/**
+ * PriorityQueue queues requests: each waits at most once and is worked on at most once at a time; one that is added during the work is
+ * queued again after it.
+ *
+ * After controller-runtime's `priorityqueue`.
+ */
+export class PriorityQueue implements RequestQueue {
+  readonly #clock: Clock;
+  readonly #limiter: RateLimiter;
+  readonly #metrics: QueueMetrics | undefined;
+  readonly #usePriority: boolean;
+  readonly #items = new Map<string, Item>();
+  readonly #ready = new Heap<Place>(
+    (one, other) =>
+      one.priority > other.priority || (one.priority === other.priority && one.order < other.order),
+  );
+  readonly #waiting = new Heap<Place>(
+    (one, other) => one.readyAt < other.readyAt || (one.readyAt === other.readyAt && one.order < other.order),
+  );
+  /** The requests being worked on, with the time when each was taken. */
+  readonly #locked = new Map<string, number>();
+  readonly #takers: ((taken: Taken | undefined) => void)[] = [];
+  #due = 0;
+  #order = 0;
+  #shut = false;
+  #dispatching = false;
+  #alarm: { readonly at: number; readonly stop: StopTimer } | undefined;
+
+  constructor({ clock, rateLimiter, metrics, usePriority = true }: PriorityQueueOptions) {
+    this.#clock = clock;
+    this.#limiter = rateLimiter;
+    this.#metrics = metrics;
+    this.#usePriority = usePriority;
+  }
+
+  /** The number of requests that are due and not yet taken. */
+  get length(): number {
+    return this.#due;
+  }
+
+  /** The number of requests that become due later. */
+  get delayed(): number {
+    return this.#items.size - this.#due;
+  }
+
+  /** The number of requests being worked on. */
+  get inFlight(): number {
+    return this.#locked.size;
+  }
+
+  get shuttingDown(): boolean {
+    return this.#shut;
+  }
+
+  /** The time since each request that is being worked on was taken, ms. */
+  runningMs(): readonly number[] {
+    const now = steadyNow(this.#clock);
+    return [...this.#locked.values()].map((since) => now - since);
+  }
+
+  add(request: Request): void {
+    this.#add(request, {});
+  }
+
+  addAfter(request: Request, ms: number): void {
+    this.#add(request, { after: ms });
+  }
+
+  addRateLimited(request: Request): void {
+    this.#add(request, { rateLimited: true });
+  }
+
+  addWithOpts(options: AddOptions, ...requests: readonly Request[]): void {
+    for (const request of requests) this.#add(request, options);
+  }
+
+  /** Forgets the failures of `request`. */
+  forget(request: Request): void {
+    this.#limiter.forget(request);
+  }
+
+  /** The number of failures of `request` since it was last forgotten. */
+  numRequeues(request: Request): number {
+    return this.#limiter.numRequeues(request);
+  }
+
+  /** Takes the next request, and waits for one; call {@link done} after the work. Resolves to `undefined` once the queue is shut down. */
+  take(): Promise<Taken | undefined> | Taken | undefined {
+    if (this.#shut) return undefined;
+    // who waits longer is served first
+    const taken = this.#takers.length === 0 ? this.#pop() : undefined;
+    if (taken) return taken;
+    return new Promise((resolve) => {
+      this.#takers.push(resolve);
+      this.#dispatchSoon();
+    });
+  }
+
+  /** Ends the work on `request`: if it was added meanwhile, it can be taken again. */
+  done(request: Request): void {
+    const key = keyOf(request);
+    const since = this.#locked.get(key);
+    if (since === undefined) return;
+    this.#locked.delete(key);
+    this.#metrics?.worked(steadyNow(this.#clock) - since);
+    const item = this.#items.get(key);
+    if (item?.readyAt !== undefined || !item || this.#shut) return;
+    this.#place(item);
+    this.#dispatchSoon();
+  }
+
+  /** Accepts and returns no more requests. */
+  shutDown(): void {
+    if (this.#shut) return;
+    this.#shut = true;
+    this.#alarm?.stop();
+    this.#alarm = undefined;
+    this.#ready.clear();
+    this.#waiting.clear();
+    for (const { readyAt, priority } of this.#items.values())
+      if (readyAt === undefined) this.#metrics?.depth(priority, -1);
+    this.#items.clear();
+    this.#due = 0;
+    for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+
+  #add(request: Request, options: AddOptions): void {
+    if (this.#shut) return;
+    const after = this.#delayOf(request, options);
+    if (after > 0) this.#metrics?.retried();
+    const priority = this.#usePriority ? (options.priority ?? 0) : 0;
+    const key = keyOf(request);
+    const item = this.#items.get(key) ?? this.#newItem(key, request, priority);
+    if (options.cause) this.#addCause(item, options.cause);
+    item.trace ??= options.trace;
+    this.#raise(item, priority);
+    this.#schedule(item, after);
+  }
+
+  #delayOf(request: Request, { after = 0, rateLimited = false }: AddOptions): number {
+    if (!rateLimited) return after;
+    const limit = this.#limiter.when(request);
+    return after > 0 ? Math.min(after, limit) : limit;
+  }
+
+  #newItem(key: string, request: Request, priority: number): Item {
+    const item: Item = {
+      key,
+      request: { namespace: request.namespace, name: request.name },
+      priority,
+      order: this.#order++,
+      readyAt: Infinity,
+      since: 0,
+      place: undefined,
+      causes: [],
+      trace: undefined,
+    };
+    this.#items.set(key, item);
+    return item;
+  }
+
+  #addCause({ causes }: Item, cause: EventCause): void {
+    if (causes.length >= maxCauses) causes.shift();
+    causes.push({ ...cause, at: this.#clock.now() });
+  }
+
+  /** Gives a waiting item a higher priority, at the end of those that have it. */
+  #raise(item: Item, priority: number): void {
+    if (priority <= item.priority) return;
+    const due = item.readyAt === undefined;
+    if (due) this.#metrics?.depth(item.priority, -1);
+    item.priority = priority;
+    item.order = this.#order++;
+    if (!due) return;
+    this.#metrics?.depth(priority, 1);
+    if (!this.#locked.has(item.key)) this.#place(item);
+  }
+
+  #schedule(item: Item, after: number): void {
+    if (item.readyAt === undefined) return; // due already
+    if (!(after > 0)) {
+      this.#becomeDue(item, steadyNow(this.#clock));
+      this.#dispatchSoon();
+      return;
+    }
+    const at = steadyNow(this.#clock) + after;
+    if (at >= item.readyAt) return;
+    item.readyAt = at;
+    item.place = { item, priority: item.priority, order: item.order, readyAt: at };
+    this.#waiting.push(item.place);
+    this.#setAlarm();
+  }
+
+  #becomeDue(item: Item, now: number): void {
+    item.readyAt = undefined;
+    item.since = now;
+    this.#due++;
+    this.#metrics?.added();
+    this.#metrics?.depth(item.priority, 1);
+    if (!this.#locked.has(item.key)) this.#place(item);
+    else item.place = undefined;
+  }
+
+  #place(item: Item): void {
+    item.place = { item, priority: item.priority, order: item.order, readyAt: 0 };
+    this.#ready.push(item.place);
+  }
+
+  /** Plans one timer for the earliest of the waiting items. */
+  #setAlarm(): void {
+    for (let first = this.#waiting.peek(); first && first.item.place !== first; first = this.#waiting.peek())
+      this.#waiting.pop();
+    const at = this.#waiting.peek()?.readyAt;
+    if (at === this.#alarm?.at) return;
+    this.#alarm?.stop();
+    this.#alarm = undefined;
+    if (at === undefined) return;
+    const stop = this.#clock.timer(Math.max(0, at - steadyNow(this.#clock)), () => {
+      this.#alarm = undefined;
+      this.#ring();
+    });
+    this.#alarm = { at, stop };
+  }
+
+  /** Makes the waiting items due whose time has come. They are ordered by when they became due. */
+  #ring(): void {
+    const now = steadyNow(this.#clock);
+    for (let first = this.#waiting.peek(); first; first = this.#waiting.peek()) {
+      const { item } = first;
+      if (item.place === first && first.readyAt > now) break;
+      this.#waiting.pop();
+      if (item.place !== first) continue;
+      item.order = this.#order++;
+      this.#becomeDue(item, now);
+    }
+    this.#setAlarm();
+    this.#dispatchSoon();
+  }
+
+  #pop(): Taken | undefined {
+    for (let place = this.#ready.pop(); place; place = this.#ready.pop()) {
+      const { item } = place;
+      if (item.place !== place) continue;
+      const now = steadyNow(this.#clock);
+      this.#items.delete(item.key);
+      this.#locked.set(item.key, now);
+      this.#due--;
+      this.#metrics?.depth(item.priority, -1);
+      this.#metrics?.waited(now - item.since);
+      const { request, priority, causes, trace } = item;
+      return { request, priority, causes, trace };
+    }
+    return undefined;
+  }
+
+  /** Serves those who wait after the current turn, so that what one turn adds is de-duplicated and ordered first. */
+  #dispatchSoon(): void {
+    if (this.#dispatching || this.#takers.length === 0) return;
+    this.#dispatching = true;
+    queueMicrotask(() => {
+      this.#dispatching = false;
+      while (this.#takers.length > 0) {
+        const taken = this.#pop();
+        if (!taken) return;
+        this.#takers.shift()?.(taken);
+      }
+    });
+  }
+}

@@ -28,6 +28,7 @@ export class CustomResources {
   readonly #deps: ConversionDeps;
   #served = new Map<string, Served>();
   #kinds: readonly Kind[] = [];
+  #all: readonly CustomKind[] = [];
   readonly #strategies = new WeakMap<Kind, Strategy>();
   readonly #customs = new WeakMap<Kind, CustomKind>();
 
@@ -53,12 +54,18 @@ export class CustomResources {
     this.#served = now;
     const customs = [...now.values()].flatMap(({ kinds }) => kinds);
     for (const custom of customs) this.#customs.set(custom.kind, custom);
+    this.#all = customs;
     this.#kinds = customs.map(({ kind }) => kind);
   }
 
   /** Every custom kind that is served, in the order of discovery. */
   get kinds(): readonly Kind[] {
     return this.#kinds;
+  }
+
+  /** Every custom kind with its schema, for the OpenAPI documents. */
+  get described(): readonly CustomKind[] {
+    return this.#all;
   }
 
   /** Finds a served kind, built in or not, by its place in a path. */

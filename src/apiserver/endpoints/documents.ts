@@ -13,7 +13,7 @@ import type { JsonObject } from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 import { checkConsumed, checkOffered, mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
 import { swaggerProtobuf } from './openapi-protobuf.ts';
-import { type Document, openApi, openApiIndex, swagger } from './openapi.ts';
+import { type Described, type Document, openApi, openApiIndex, swagger } from './openapi.ts';
 import { writeProtobuf } from '../../apimachinery/serializer/protobuf-writer.ts';
 import { noSniff } from '../request/headers.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -118,8 +118,7 @@ async function aggregated(
 }
 
 /** The kinds of the OpenAPI documents, and their modification time. */
-export interface Described {
-  readonly kinds: readonly Kind[];
+export interface DescribedSince extends Described {
   /** ms since epoch */
   readonly since: number;
 }
@@ -129,19 +128,19 @@ export async function openapi(
   request: ApiRequest,
   response: ServerResponse,
   [, version, ...rest]: readonly string[],
-  { kinds, since }: Described,
+  { since, ...described }: DescribedSince,
 ): Promise<void> {
   const file = { 'Accept-Ranges': 'bytes', 'Last-Modified': new Date(since).toUTCString() };
-  if (version === 'v2' && rest.length === 0) return sendSwagger(request, response, swagger(kinds), file);
+  if (version === 'v2' && rest.length === 0) return sendSwagger(request, response, swagger(described), file);
   if (version !== 'v3') return notFoundText(request, response);
   if (rest.length === 0)
     return sendText(request.raw, response, {
       status: 200,
       type: 'text/plain; charset=utf-8',
-      text: `${JSON.stringify(openApiIndex(kinds))}\n`,
+      text: `${JSON.stringify(openApiIndex(described))}\n`,
       extras: { headers: file },
     });
-  const document = openApi(kinds, rest.join('/'));
+  const document = openApi(described, rest.join('/'));
   if (!document) return notFoundText(request, response);
   const hash = request.query.get('hash');
   const forever = hash !== null && { 'Cache-Control': 'public, immutable' };

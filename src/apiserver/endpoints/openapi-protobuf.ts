@@ -36,6 +36,7 @@ function schema(value: JsonObject): Buffer {
     text(2, stringAt(value, 'format')),
     text(4, stringAt(value, 'description')),
     ...texts(19, listAt(value, 'required')),
+    ...listAt(value, 'enum').map((one) => field(20, message(field(2, `${JSON.stringify(one)}\n`)))),
     isObject(more) ? field(21, message(field(1, schema(more)))) : undefined,
     stringAt(value, 'type') === '' ? undefined : field(22, message(field(1, stringAt(value, 'type')))),
     isObject(items) ? field(23, message(field(1, schema(items)))) : undefined,

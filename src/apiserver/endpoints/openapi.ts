@@ -2,6 +2,7 @@ import { setOwn, tableOf } from '../../base/own.ts';
 import { createHash } from 'node:crypto';
 import { fieldsOf, type Shape, typeNames } from '../../apimachinery/api-types.ts';
 import type { Draft, JsonObject } from '../../apimachinery/json.ts';
+import { customDefinitions, type DescribedCustom, type References } from './openapi-custom.ts';
 import { groups, groupVersionOf, keptKinds, type Kind } from '../../apimachinery/kinds.ts';
 
 /** Go packages in definition names. */
@@ -96,11 +97,18 @@ function listExtensions({ merge }: Shape & { is: 'list' }): JsonObject {
 const kindsOfType = new Map<string, Kind[]>();
 for (const kind of keptKinds) kindsOfType.set(kind.type, [...(kindsOfType.get(kind.type) ?? []), kind]);
 
+/** Returns the schema of a member: in JSON schemas as values of an API, free values may be of any type, elsewhere they are objects. */
+function withAnyJson(type: string, schema: JsonObject): JsonObject {
+  if (type !== 'JSONSchemaProps') return schema;
+  if (schema === scalarSchemas['any']) return {};
+  return schema['items'] === scalarSchemas['any'] ? { ...schema, items: {} } : schema;
+}
+
 function definition(type: string, version: Version): JsonObject {
   const properties: Draft = {};
   const required: string[] = [];
   for (const field of fieldsOf(type).values()) {
-    setOwn(properties, field.name, schemaOf(field.shape, version));
+    setOwn(properties, field.name, withAnyJson(type, schemaOf(field.shape, version)));
     if (field.required) required.push(field.name);
   }
   const gvks = (kindsOfType.get(type) ?? []).map(({ group, version: v, kind }) => ({
@@ -137,13 +145,15 @@ const pathOf = (kind: Kind, item: boolean): string => {
   return `${root}${kind.namespaced ? '/namespaces/{namespace}' : ''}/${kind.resource}${item ? '/{name}' : ''}`;
 };
 
+const isCustom = ({ custom }: Kind): boolean => custom !== undefined;
+
 const gvkOf = ({ group, version, kind }: Kind): JsonObject => ({ group, version, kind });
 
 function operations(kind: Kind, version: Version): JsonObject {
   const patchTypes = [
     'application/json-patch+json',
     'application/merge-patch+json',
-    'application/strategic-merge-patch+json',
+    ...(isCustom(kind) ? [] : ['application/strategic-merge-patch+json']),
     'application/apply-patch+yaml',
   ];
   const operation = (action: string): JsonObject => ({
@@ -187,61 +197,119 @@ export interface Document {
 
 const documents = new Map<string, Document>();
 
+function documentOf(content: JsonObject): Document {
+  const text = JSON.stringify(content);
+  return { text, hash: createHash('sha512').update(text).digest('hex').toUpperCase() };
+}
+
 function cached(name: string, make: () => JsonObject): Document {
   let found = documents.get(name);
   if (!found) {
-    const text = JSON.stringify(make());
-    found = { text, hash: createHash('sha512').update(text).digest('hex').toUpperCase() };
+    found = documentOf(make());
     documents.set(name, found);
   }
   return found;
 }
 
+/** The kinds that the documents describe. */
+export interface Described {
+  /** Built-in kinds that the server stores. */
+  readonly kinds: readonly Kind[];
+  /** Custom kinds; the same list as long as no definition changes. */
+  readonly customs: readonly DescribedCustom[];
+}
+
+const references = (version: Version): References => ({
+  version,
+  // Go's library drops what stands beside a reference in OpenAPI 3, so it has a wrapper there
+  to: (definition) => {
+    const $ref = `${prefix[version]}${definition}`;
+    return version === 3 ? { allOf: [{ $ref }] } : { $ref };
+  },
+  nameOf: definitionName,
+});
+
+const pathsOf = (kinds: readonly Kind[], version: Version): JsonObject =>
+  Object.assign({}, ...kinds.map((kind) => operations(kind, version))) as JsonObject;
+
+const definitionsOf = (customs: readonly DescribedCustom[], version: Version): JsonObject =>
+  Object.assign({}, ...customs.map((custom) => customDefinitions(custom, references(version)))) as JsonObject;
+
+/** Documents with custom kinds, by the first of these: they are made again when any of them changes. */
+const customDocuments = new WeakMap<
+  Kind,
+  Map<string, { readonly kinds: readonly Kind[]; readonly document: Document }>
+>();
+
+function cachedFor(customs: readonly DescribedCustom[], name: string, make: () => JsonObject): Document {
+  const [first] = customs;
+  if (!first) return cached(name, make);
+  const known = customDocuments.get(first.kind) ?? new Map<string, never>();
+  customDocuments.set(first.kind, known);
+  const kinds = customs.map(({ kind }) => kind);
+  const found = known.get(name);
+  if (found?.kinds.length === kinds.length && found.kinds.every((kind, i) => kind === kinds[i]))
+    return found.document;
+  const document = documentOf(make());
+  known.set(name, { kinds, document });
+  return document;
+}
+
 /** Returns `/openapi/v2`: every served kind in one Swagger document. */
-export const swagger = (kinds: readonly Kind[]): Document =>
-  cached(`v2 of ${kinds.length}`, () => ({
+export const swagger = ({ kinds, customs }: Described): Document =>
+  cachedFor(customs, `v2 of ${kinds.length}`, () => ({
     swagger: '2.0',
     info,
-    paths: Object.assign({}, ...kinds.map((kind) => operations(kind, 2))) as JsonObject,
-    definitions: Object.fromEntries(typeNames().map((type) => [definitionName(type), definition(type, 2)])),
+    paths: pathsOf([...kinds, ...customs.map(({ kind }) => kind)], 2),
+    definitions: {
+      ...Object.fromEntries(typeNames().map((type) => [definitionName(type), definition(type, 2)])),
+      ...definitionsOf(customs, 2),
+    },
   }));
 
-const pathsOfGroups = (
-  kinds: readonly Kind[],
-): readonly (readonly [path: string, group: string, version: string])[] =>
-  groups(kinds).flatMap(([group, versions]) =>
+const pathsOfGroups = ({
+  kinds,
+  customs,
+}: Described): readonly (readonly [path: string, group: string, version: string])[] =>
+  groups([...kinds, ...customs.map(({ kind }) => kind)]).flatMap(([group, versions]) =>
     versions.map(
       (version) => [group ? `apis/${group}/${version}` : `api/${version}`, group, version] as const,
     ),
   );
 
 /** Returns one group and version as OpenAPI 3; `undefined` when it is not served. */
-export function openApi(kinds: readonly Kind[], path: string): Document | undefined {
-  const found = pathsOfGroups(kinds).find(([one]) => one === path);
+export function openApi(described: Described, path: string): Document | undefined {
+  const found = pathsOfGroups(described).find(([one]) => one === path);
   if (!found) return undefined;
   const [, group, version] = found;
-  const served = kinds.filter((kind) => kind.group === group && kind.version === version);
-  return cached(path, () => ({
+  const isIn = (kind: Kind): boolean => kind.group === group && kind.version === version;
+  const customs = described.customs.filter(({ kind }) => isIn(kind));
+  const kinds = described.kinds.filter(isIn);
+  const shared = customs.length > 0 ? ['ObjectMeta', 'ListMeta'] : [];
+  return cachedFor(customs, path, () => ({
     openapi: '3.0.0',
     info,
-    paths: Object.assign({}, ...served.map((kind) => operations(kind, 3))) as JsonObject,
+    paths: pathsOf([...kinds, ...customs.map(({ kind }) => kind)], 3),
     components: {
-      schemas: Object.fromEntries(
-        reachable([...served.map((kind) => kind.type), 'DeleteOptions', 'Status']).map((type) => [
-          definitionName(type),
-          definition(type, 3),
-        ]),
-      ),
+      schemas: {
+        ...Object.fromEntries(
+          reachable([...kinds.map((kind) => kind.type), 'DeleteOptions', 'Status', ...shared]).map((type) => [
+            definitionName(type),
+            definition(type, 3),
+          ]),
+        ),
+        ...definitionsOf(customs, 3),
+      },
     },
   }));
 }
 
 /** Returns `/openapi/v3`: the URL of each group's document with its hash. */
-export const openApiIndex = (kinds: readonly Kind[]): JsonObject => ({
+export const openApiIndex = (described: Described): JsonObject => ({
   paths: Object.fromEntries(
-    pathsOfGroups(kinds).map(([path]) => [
+    pathsOfGroups(described).map(([path]) => [
       path,
-      { serverRelativeURL: `/openapi/v3/${path}?hash=${openApi(kinds, path)?.hash ?? ''}` },
+      { serverRelativeURL: `/openapi/v3/${path}?hash=${openApi(described, path)?.hash ?? ''}` },
     ]),
   ),
 });

@@ -198,7 +198,8 @@ export class Router {
     const parts = path.split('/').filter(Boolean);
     if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts, this.#kinds);
     if (parts[0] === 'openapi') {
-      const described = { kinds: this.#builtIn, since: this.#since };
+      const { customs } = this.#deps;
+      const described = { kinds: this.#builtIn, customs: customs.described, since: this.#since };
       return openapi(request, response, parts, described);
     }
     if (documents.test(path)) return this.#document(request, response);

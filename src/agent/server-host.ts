@@ -251,6 +251,7 @@ export interface ServeOptions
       | 'limits'
       | 'streams'
       | 'tracer'
+      | 'handler'
     > {
   /** `webhook` makes access reviews with `client`; `alwaysAllow` allows every authenticated request. */
   readonly authorization: 'webhook' | 'alwaysAllow';

@@ -23,7 +23,7 @@ import type { AnyProvider } from './contract.ts';
 import { listedOf, runtimeStatusOf } from './pod-status.ts';
 import { servedPowers } from './served-powers.ts';
 
-export { instrumentHandler, notFound, notImplemented } from '../server/pod-routes.ts';
+export { instrumentHandler, notFound, notImplemented, type PodHandler } from '../server/pod-routes.ts';
 
 /** Who may call a node's HTTP API. */
 export interface NodeAuth {

@@ -17,6 +17,7 @@ import type { ConfigMap, KubeObject, Node, Pod, Secret, Service } from '../kube/
 import type { PodProvider } from '../provider/provider.ts';
 import type { AnyProvider, Lister, MutableNode, NodeProvider, ProviderConfig } from './contract.ts';
 import { invalidInput } from './errors.ts';
+import type { PodHandler } from '../server/pod-routes.ts';
 import type { NodeAuth } from './http.ts';
 import type { ErrorHandler } from './node-controller-options.ts';
 import type { PodControllerConfig } from './pod-controller.ts';
@@ -45,8 +46,8 @@ export interface NodeConfig extends Pick<
   nodeSpec: Node;
   /** Default `:10250`; `:0` takes any port; `''`: there is no HTTP server. */
   httpListenAddr?: string;
-  /** Answers every request in place of the provider's routes (`podHandler`). */
-  handler?: unknown;
+  /** Answers every request of the HTTP server in place of the kubelet's paths and `auth`, such as a wrapped `podHandler`. */
+  handler?: PodHandler;
   tls?: TlsOptions;
   /** Who may call the HTTP API. Default: client certificates and tokens that the API server reviews. */
   auth?: NodeAuth;

@@ -307,7 +307,7 @@ class ComposedNode implements VirtualNode {
     client: ApiClient,
     { engines }: PodsController,
   ): Parameters<typeof serveKubeletApi>[0] {
-    const { tls = {}, auth, debugHTTP = true, clock, logger, tracer } = this.#config;
+    const { tls = {}, auth, handler, debugHTTP = true, clock, logger, tracer } = this.#config;
     const { certFile, keyFile, clientCaFile, clientCa, cert, key } = tls;
     const { streamIdleTimeout, streamCreationTimeout } = this.#config;
     return {
@@ -321,7 +321,7 @@ class ComposedNode implements VirtualNode {
       streams: given({ idleMs: streamIdleTimeout, creationMs: streamCreationTimeout }),
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       ...(certFile !== undefined && keyFile !== undefined && { tlsFiles: { certFile, keyFile } }),
-      ...given({ clientCaFile, clientCa, access: auth, clock, logger, tracer }),
+      ...given({ clientCaFile, clientCa, access: auth, handler, clock, logger, tracer }),
     };
   }
 

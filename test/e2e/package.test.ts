@@ -37,8 +37,10 @@ describe('the packed package', { timeout: 300_000 }, () => {
       const names = all.map((_, index) => `m${index}`).join(', ');
       const files = [consumer.write('all.ts', `${all.join('\n')}\nexport const all = [${names}];\n`)];
       for (const { name, text } of codeBlocks()) files.push(consumer.write(`blocks/${name}.ts`, text));
-      const surface = readFileSync(join(repository, 'test/support/consumer-surface.ts'), 'utf8');
-      files.push(consumer.write('surface.ts', asConsumer(surface)));
+      for (const surface of ['consumer-surface.ts', 'consumer-vkubelet.ts']) {
+        const text = readFileSync(join(repository, 'test/support', surface), 'utf8');
+        files.push(consumer.write(surface, asConsumer(text)));
+      }
       expect(consumer.types(resolutions[resolution], files)).toBe('');
     },
   );

@@ -1,3 +1,4 @@
+import { get } from 'node:https';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ApiClient } from '../../src/api/client.ts';
 import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
@@ -6,11 +7,13 @@ import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Lease, Node, Pod } from '../../src/kube/types.ts';
 import {
+  instrumentHandler,
   MockProvider,
   newNode,
   NaiveNodeProviderV2,
   noAuth,
   type NodeConfig,
+  podHandler,
   unavailable,
   type VirtualNode,
 } from '../../src/vkubelet/index.ts';
@@ -169,6 +172,36 @@ test('a pod that its backend deletes is deleted in the API, once; one that is be
   // one for the backend's deletion, one that removes the ended pod
   expect(calls.filter((call) => call === 'delete')).toHaveLength(2);
 }, 20_000);
+
+test('a handler of one’s own answers in place of the kubelet’s paths', async () => {
+  const provider = new MockProvider({ nodeName: 'virtual' });
+  const asked: string[] = [];
+  const node = newNode(
+    'virtual',
+    () => [provider],
+    (config) => {
+      const pods = podHandler(provider, { auth: noAuth() });
+      Object.assign(config, { client, httpListenAddr: '127.0.0.1:0' });
+      config.handler = instrumentHandler(pods, (request, next) => {
+        asked.push(request.target);
+        return next();
+      });
+    },
+  );
+  await start(node);
+  const { port } = node.address;
+  const statusOf = (path: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      get({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).once('error', reject);
+    });
+  // without credentials, which the kubelet's own paths would ask for
+  expect(await statusOf('/runningpods/')).toBe(200);
+  expect(await statusOf('/metrics')).toBe(404);
+  expect(asked).toEqual(['/runningpods/', '/metrics']);
+});
 
 // users-ask 35: with a failing ping no NotReady was ever written
 test('a node whose provider fails its ping is NotReady, and says why', async () => {

@@ -188,7 +188,8 @@ const inPlace: NodeOpt = (config) => {
     },
     ...{ httpListenAddr: ':0', streamIdleTimeout: 1, streamCreationTimeout: 1, informerResyncPeriod: 1 },
     ...{ debugHTTP: true, numWorkers: 1, skipDownwardAPIResolution: true },
-    nodeStatusUpdateErrorHandler: (error: unknown) => Promise.reject(new Error("updates fail", { cause: error })),
+    nodeStatusUpdateErrorHandler: (error: unknown) =>
+      Promise.reject(new Error('updates fail', { cause: error })),
     handler: instrumentHandler(podHandler(new Whole(), { auth: noAuth() }), (_request, next) => next()),
   };
   Object.assign(config, all);

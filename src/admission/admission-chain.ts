@@ -1,3 +1,4 @@
+import { lazyList } from '../base/lazy-list.ts';
 import { ownMember } from '../base/own.ts';
 import {
   admitted,
@@ -104,7 +105,7 @@ function admitByProvider(
   pod: Pod,
   otherPods: () => readonly Pod[],
 ): AdmitResult {
-  const said = provider.admit?.(pod, otherPods());
+  const said = provider.admit?.(pod, lazyList(otherPods));
   if (!said) return admitted;
   if (!said.admit)
     return refused(said.reason ?? 'UnexpectedAdmissionError', said.message ?? 'the provider refused the pod');

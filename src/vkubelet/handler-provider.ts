@@ -1,4 +1,5 @@
 import { type Clock, steadyNow } from '../base/clock.ts';
+import { copyOf } from '../base/copy.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -163,11 +164,7 @@ export class HandlerProvider implements PodProvider, NodeProvider {
       const mine = forProvider(resolved);
       const entry = this.#entries.entryFor(pod, 'tried');
       const before = entry.changedAt;
-      await this.#calls.act(
-        'createPod',
-        (context) => handler.createPod(structuredClone(mine), context),
-        signal,
-      );
+      await this.#calls.act('createPod', (context) => handler.createPod(copyOf(mine), context), signal);
       recorder.event(pod, 'Normal', 'ProviderCreateSuccess', 'Create pod in provider successfully');
       entry.pod = mine;
       entry.state = 'made';
@@ -256,11 +253,7 @@ export class HandlerProvider implements PodProvider, NodeProvider {
     try {
       const resolved = await (this.#deps.resolve?.(pod) ?? pod);
       const mine = { ...forProvider(resolved), status: statusFor(entry) };
-      await this.#calls.act(
-        'updatePod',
-        (context) => handler.updatePod(structuredClone(mine), context),
-        signal,
-      );
+      await this.#calls.act('updatePod', (context) => handler.updatePod(copyOf(mine), context), signal);
       recorder.event(pod, 'Normal', 'ProviderUpdateSuccess', 'Update pod in provider successfully');
       entry.pod = mine;
       this.#succeeded(entry);
@@ -327,11 +320,7 @@ export class HandlerProvider implements PodProvider, NodeProvider {
       status: statusFor(entry),
     };
     try {
-      await this.#calls.act(
-        'deletePod',
-        (context) => handler.deletePod(structuredClone(given), context),
-        signal,
-      );
+      await this.#calls.act('deletePod', (context) => handler.deletePod(copyOf(given), context), signal);
       entry.deleted = true;
       recorder.event(subject, 'Normal', 'ProviderDeleteSuccess', 'Delete pod in provider successfully');
     } catch (reason) {
@@ -403,7 +392,7 @@ export class HandlerProvider implements PodProvider, NodeProvider {
       this.#deps.logger.warn('the provider notified of something that is no pod');
       return;
     }
-    const copy = structuredClone(pod);
+    const copy = copyOf(pod);
     const entry = this.#entries.entryOf(copy);
     const status = this.#entries.runtimeStatus(entry, copy.status);
     // an end that is reported late, of a pod that is gone already, is better than none

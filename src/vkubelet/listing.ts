@@ -1,4 +1,5 @@
 import { type Clock, steadyNow } from '../base/clock.ts';
+import { copyOf } from '../base/copy.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { nameOf } from '../kube/names.ts';
@@ -105,7 +106,7 @@ export class Listing {
     const valid = pods.filter((pod): pod is Pod => isPod(pod));
     const seen = new Set<string>();
     for (const pod of valid) {
-      const copy = structuredClone(pod);
+      const copy = copyOf(pod);
       const entry = this.#deps.entries.entryOf(copy);
       seen.add(entry.ref.uid);
       this.#takeListed(entry, copy, askedAt);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { copyOf } from '../base/copy.ts';
 import { configSeenAnnotation, configSourceAnnotation } from '../kube/names.ts';
 import type { Container, Pod } from '../kube/types.ts';
 
@@ -43,7 +44,7 @@ function withoutEmpty(value: unknown): unknown {
 
 /** The pod as its provider gets it: a copy of its own, without what this agent noted on it. */
 export function forProvider(pod: Pod): Pod {
-  const copy = structuredClone(pod) as { metadata?: { annotations?: Record<string, string> } };
+  const copy = copyOf(pod) as { metadata?: { annotations?: Record<string, string> } };
   const annotations = copy.metadata?.annotations;
   if (annotations) {
     delete annotations[configSeenAnnotation];

@@ -1,0 +1,111 @@
+import {
+  dynType,
+  isDyn,
+  isDynOrError,
+  listType,
+  mapType,
+  opaqueType,
+  sameType,
+  type Type,
+  typeOfType,
+} from './types.ts';
+
+/** What type parameters stand for, by name. */
+export type Substitutions = ReadonlyMap<string, Type>;
+
+/** Replaces every type parameter by what it stands for; a free one by `dyn` if asked for. */
+export function substitute(known: Substitutions, type: Type, freeToDyn = false): Type {
+  const found = type.kind === 'param' ? known.get(type.name) : undefined;
+  if (found) return substitute(known, found, freeToDyn);
+  if (type.kind === 'param') return freeToDyn ? dynType : type;
+  const inside = (): Type[] => type.params.map((one) => substitute(known, one, freeToDyn));
+  const [first, second] = type.params;
+  if (type.kind === 'list' && first) return listType(substitute(known, first, freeToDyn));
+  if (type.kind === 'map' && first && second)
+    return mapType(substitute(known, first, freeToDyn), substitute(known, second, freeToDyn));
+  if (type.kind === 'opaque' && first) return opaqueType(type.name, ...inside());
+  return type.kind === 'type' && first ? typeOfType(substitute(known, first, freeToDyn)) : type;
+}
+
+/** Returns what the parameters stand for once each type is assignable to its counterpart; undefined if one is not. */
+export function unify(
+  known: Substitutions,
+  from: readonly Type[],
+  to: readonly Type[],
+): Substitutions | undefined {
+  const unifier = new Unifier(known);
+  return unifier.all(from, to) ? unifier.known : undefined;
+}
+
+const nullables: ReadonlySet<Type['kind']> = new Set(['opaque', 'struct', 'duration', 'timestamp', 'null']);
+const composed: ReadonlySet<Type['kind']> = new Set(['opaque', 'list', 'map']);
+
+/** Unifier collects what type parameters stand for. Follows cel-go `internalIsAssignable`. */
+class Unifier {
+  readonly known: Map<string, Type>;
+
+  constructor(known: Substitutions) {
+    this.known = new Map(known);
+  }
+
+  all(from: readonly Type[], to: readonly Type[]): boolean {
+    return from.length === to.length && from.every((one, i) => this.#assignable(one, to[i] as Type));
+  }
+
+  #assignable(a: Type, b: Type): boolean {
+    if (b.kind === 'param') {
+      const { fits, isBound } = this.#substitution(a, b);
+      if (fits) return true;
+      if (isBound) return false;
+    }
+    if (a.kind === 'param') return this.#substitution(b, a).fits;
+    if (isDynOrError(a) || isDynOrError(b)) return true;
+    if (a.kind === 'null') return nullables.has(b.kind);
+    if (b.kind === 'null') return nullables.has(a.kind);
+    if (a.kind === 'type') return b.kind === 'type';
+    if (composed.has(a.kind))
+      return a.kind === b.kind && a.name === b.name && this.all(a.params, b.params);
+    return sameType(a, b);
+  }
+
+  /** Whether `type` may stand for a parameter, and whether another already does. */
+  #substitution(type: Type, param: Type): { readonly fits: boolean; readonly isBound: boolean } {
+    if (sameType(type, param)) return { fits: true, isBound: true };
+    const bound = this.known.get(param.name);
+    if (bound) {
+      if (sameType(type, bound)) return { fits: true, isBound: true };
+      if (!this.#assignable(type, bound)) return { fits: false, isBound: true };
+      const wider = mostGeneral(type, bound);
+      if (this.#isFreeOf(param, wider)) this.known.set(param.name, wider);
+      return { fits: true, isBound: true };
+    }
+    if (!this.#isFreeOf(param, type)) return { fits: false, isBound: false };
+    this.known.set(param.name, type);
+    return { fits: true, isBound: false };
+  }
+
+  /** Whether a parameter does not occur in a type. */
+  #isFreeOf(param: Type, type: Type): boolean {
+    if (sameType(param, type)) return false;
+    if (type.kind === 'param') {
+      const bound = this.known.get(type.name);
+      return !bound || this.#isFreeOf(param, bound);
+    }
+    return type.params.every((one) => this.#isFreeOf(param, one));
+  }
+}
+
+/** Returns the wider of two types that fit each other. */
+export const mostGeneral = (a: Type, b: Type): Type => (isNoNarrower(a, b) ? a : b);
+
+function isNoNarrower(a: Type, b: Type): boolean {
+  if (isDyn(a) || a.kind === 'param') return true;
+  if (isDyn(b) || b.kind === 'param' || a.kind !== b.kind) return false;
+  if (a.kind === 'type') return true;
+  if (!composed.has(a.kind)) return sameType(a, b);
+  return (
+    a.name === b.name &&
+    a.params.length === b.params.length &&
+    a.params.every((one, i) => isNoNarrower(one, b.params[i] as Type))
+  );
+}

@@ -1,7 +1,7 @@
 import { type Checked, check } from './check/checker.ts';
 import { Declarations } from './check/declarations.ts';
 import { literalProblems } from './check/literals.ts';
-import type { Type } from './check/types.ts';
+import { dynType, type Type } from './check/types.ts';
 import { type Activation, CostExceeded, Frame, type Run } from './eval/frame.ts';
 import { plan } from './eval/plan.ts';
 import { addresses } from './library/addresses.ts';
@@ -75,12 +75,14 @@ export class Program {
 
   /** The type of the result. */
   get type(): Type {
-    return this.checked.types.get(this.checked.expr.id) as Type;
+    return this.checked.types.get(this.checked.expr.id) ?? dynType;
   }
 
   /** Reports whether the expression refers to a variable. */
   uses(variable: string): boolean {
-    return [...this.checked.references.values()].some((one) => one.to === 'variable' && one.name === variable);
+    return [...this.checked.references.values()].some(
+      (one) => one.to === 'variable' && one.name === variable,
+    );
   }
 
   /** Evaluates with the values of variables. */

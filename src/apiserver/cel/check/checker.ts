@@ -40,7 +40,12 @@ import { mostGeneral, substitute, type Substitutions, unify } from './unify.ts';
 export type Reference =
   | { readonly to: 'variable'; readonly name: string }
   | { readonly to: 'constant'; readonly value: Value }
-  | { readonly to: 'function'; readonly decl: FunctionDecl; readonly overloads: readonly Overload[]; readonly isQualified: boolean };
+  | {
+      readonly to: 'function';
+      readonly decl: FunctionDecl;
+      readonly overloads: readonly Overload[];
+      readonly isQualified: boolean;
+    };
 
 /** A checked expression. */
 export interface Checked {
@@ -212,7 +217,7 @@ class Checker {
     const [operand, field] = expr.args;
     if (!operand || field?.is !== 'literal') return errorType;
     this.#types.set(field.id, stringType);
-    const type = this.#field(expr, operand, String(field.value), true);
+    const type = this.#field(expr, operand, typeof field.value === 'string' ? field.value : '', true);
     const decl = this.#declarations.functionOf('_?._');
     if (decl)
       this.#references.set(expr.id, { to: 'function', decl, overloads: decl.overloads, isQualified: false });

@@ -1,5 +1,5 @@
 import type { Value } from '../values/value.ts';
-import { sameType, type Type } from './types.ts';
+import type { Type } from './types.ts';
 
 /** One form of a function: what it takes and returns, and how it is done. */
 export interface Overload {
@@ -75,7 +75,9 @@ export class Declarations {
   with(variables: Readonly<Record<string, Type>>, types: readonly Type[] = []): Declarations {
     return new Declarations(
       this.#functions,
-      types.length === 0 ? this.#types : new Map([...this.#types, ...types.map((one) => [one.name, one] as const)]),
+      types.length === 0
+        ? this.#types
+        : new Map([...this.#types, ...types.map((one) => [one.name, one] as const)]),
       new Map([...this.#variables, ...Object.entries(variables)]),
     );
   }
@@ -91,9 +93,3 @@ export class Declarations {
     return this.#types.get(name);
   }
 }
-
-/** Returns the overload of an id that takes exactly these types. */
-export const exactOverload = (decl: FunctionDecl, params: readonly Type[]): Overload | undefined =>
-  decl.overloads.find(
-    (one) => one.params.length === params.length && one.params.every((type, i) => sameType(type, params[i] as Type)),
-  );

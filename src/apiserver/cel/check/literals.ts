@@ -62,23 +62,32 @@ const kinds: Readonly<Record<string, readonly Type['kind'][]>> = tableOf({
 /** Faults of a format that is a literal, with its arguments in a list. */
 function formatProblems({ name, target, args, at }: Call, typeOf: (expr: Expr) => Type): Problem[] {
   const [list] = args;
-  if (name !== 'format' || target?.is !== 'literal' || list?.is !== 'list') return [];
-  if (typeof target.value !== 'string') return [];
+  const format = name === 'format' && target?.is === 'literal' ? target.value : undefined;
+  if (typeof format !== 'string' || list?.is !== 'list') return [];
   try {
-    const verbs = verbsOf(target.value);
-    for (const [i, verb] of verbs.entries()) {
-      const item = list.items[i];
-      if (!item) return [{ at, message: `index ${i} out of range` }];
-      const bad = misfit(item, verb, typeOf);
-      if (bad) return [{ at: bad.at, message: formatFault(verb, typeOf(bad)) }];
-    }
-    if (list.items.length <= verbs.length) return [];
-    const counts = `(expected ${verbs.length}, got ${list.items.length})`;
-    return [{ at, message: `too many arguments supplied to string.format ${counts}` }];
+    return clauseProblems(verbsOf(format), { at, items: list.items, typeOf });
   } catch (reason) {
     if (reason instanceof EvalError) return [{ at, message: reason.message }];
     throw reason;
   }
+}
+
+interface FormatCall {
+  readonly at: number;
+  readonly items: readonly Expr[];
+  readonly typeOf: (expr: Expr) => Type;
+}
+
+function clauseProblems(verbs: readonly string[], { at, items, typeOf }: FormatCall): Problem[] {
+  for (const [i, verb] of verbs.entries()) {
+    const item = items[i];
+    if (!item) return [{ at, message: `index ${i} out of range` }];
+    const bad = misfit(item, verb, typeOf);
+    if (bad) return [{ at: bad.at, message: formatFault(verb, typeOf(bad)) }];
+  }
+  if (items.length <= verbs.length) return [];
+  const counts = `(expected ${verbs.length}, got ${items.length})`;
+  return [{ at, message: `too many arguments supplied to string.format ${counts}` }];
 }
 
 /** The part of an argument that a clause cannot show. */

@@ -69,7 +69,7 @@ export const inOptional = (type: Type): Type | undefined => (isOptional(type) ? 
 export function sameType(a: Type, b: Type): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind || a.name !== b.name || a.params.length !== b.params.length) return false;
-  return a.params.every((one, i) => sameType(one, b.params[i] as Type));
+  return a.params.every((one, i) => sameType(one, b.params[i] ?? errorType));
 }
 
 const shortNames: Readonly<Partial<Record<Kind, string>>> = {

@@ -1,14 +1,4 @@
-import {
-  dynType,
-  isDyn,
-  isDynOrError,
-  listType,
-  mapType,
-  opaqueType,
-  sameType,
-  type Type,
-  typeOfType,
-} from './types.ts';
+import { dynType, errorType, isDyn, isDynOrError, sameType, type Type } from './types.ts';
 
 /** What type parameters stand for, by name. */
 export type Substitutions = ReadonlyMap<string, Type>;
@@ -19,12 +9,7 @@ export function substitute(known: Substitutions, type: Type, freeToDyn = false):
   if (found) return substitute(known, found, freeToDyn);
   if (type.kind === 'param') return freeToDyn ? dynType : type;
   const inside = (): Type[] => type.params.map((one) => substitute(known, one, freeToDyn));
-  const [first, second] = type.params;
-  if (type.kind === 'list' && first) return listType(substitute(known, first, freeToDyn));
-  if (type.kind === 'map' && first && second)
-    return mapType(substitute(known, first, freeToDyn), substitute(known, second, freeToDyn));
-  if (type.kind === 'opaque' && first) return opaqueType(type.name, ...inside());
-  return type.kind === 'type' && first ? typeOfType(substitute(known, first, freeToDyn)) : type;
+  return type.params.length === 0 ? type : { ...type, params: inside() };
 }
 
 /** Returns what the parameters stand for once each type is assignable to its counterpart; undefined if one is not. */
@@ -49,7 +34,7 @@ class Unifier {
   }
 
   all(from: readonly Type[], to: readonly Type[]): boolean {
-    return from.length === to.length && from.every((one, i) => this.#assignable(one, to[i] as Type));
+    return from.length === to.length && from.every((one, i) => this.#assignable(one, to[i] ?? errorType));
   }
 
   #assignable(a: Type, b: Type): boolean {
@@ -60,11 +45,15 @@ class Unifier {
     }
     if (a.kind === 'param') return this.#substitution(b, a).fits;
     if (isDynOrError(a) || isDynOrError(b)) return true;
+    return this.#bound(a, b);
+  }
+
+  /** Two types without parameters of their own. */
+  #bound(a: Type, b: Type): boolean {
     if (a.kind === 'null') return nullables.has(b.kind);
     if (b.kind === 'null') return nullables.has(a.kind);
     if (a.kind === 'type') return b.kind === 'type';
-    if (composed.has(a.kind))
-      return a.kind === b.kind && a.name === b.name && this.all(a.params, b.params);
+    if (composed.has(a.kind)) return a.kind === b.kind && a.name === b.name && this.all(a.params, b.params);
     return sameType(a, b);
   }
 
@@ -106,6 +95,6 @@ function isNoNarrower(a: Type, b: Type): boolean {
   return (
     a.name === b.name &&
     a.params.length === b.params.length &&
-    a.params.every((one, i) => isNoNarrower(one, b.params[i] as Type))
+    a.params.every((one, i) => isNoNarrower(one, b.params[i] ?? errorType))
   );
 }

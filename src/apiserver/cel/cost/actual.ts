@@ -121,7 +121,10 @@ const byOverload: ReadonlyMap<string, Price> = new Map([
     traverse(),
   ),
   ...each('in_list', (done) => size(done, 1)),
-  ...each('equals not_equals less_string greater_string less_equals_string greater_equals_string less_bytes greater_bytes less_equals_bytes greater_equals_bytes', both),
+  ...each(
+    'equals not_equals less_string greater_string less_equals_string greater_equals_string less_bytes greater_bytes less_equals_bytes greater_equals_bytes',
+    both,
+  ),
   ...each('add_string add_bytes', (done) => part(size(done, 0) + size(done, 1), traversalFactor)),
   ...each('matches_string', regex),
   ...each(

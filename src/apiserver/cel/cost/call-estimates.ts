@@ -32,7 +32,7 @@ interface CallShape {
 
 /** A call with a way to the sizes of its operands. */
 interface Sized extends CallShape {
-  size(operand: Operand | undefined): Range;
+  readonly size: (operand: Operand | undefined) => Range;
 }
 
 type Rule = (call: Sized) => Estimated | undefined;
@@ -150,9 +150,10 @@ const equality: Rule = ({ args: [left, right] }) => {
   const name = left?.type.name ?? '';
   if (name !== right?.type.name) return undefined;
   if (constantEquality.has(name)) return { cost: exactly(1) };
-  if (name === 'kubernetes.NamedFormat') return { cost: scale({ min: 1, max: longestFormat }, traversalFactor) };
+  if (name === 'kubernetes.NamedFormat')
+    return { cost: scale({ min: 1, max: longestFormat }, traversalFactor) };
   if (name !== 'kubernetes.URL') return undefined;
-  return { cost: scale({ min: 1, max: right?.size?.max ?? 1 }, traversalFactor) };
+  return { cost: scale({ min: 1, max: right.size?.max ?? 1 }, traversalFactor) };
 };
 
 /** Kubernetes' own estimates, by function. */
@@ -211,13 +212,16 @@ const byOverload: ReadonlyMap<string, Rule> = new Map([
   }),
   ...each('starts_with_string ends_with_string', traverseArgument()),
   ...each('in_list', ({ args, size }) => ({ cost: size(args[1]) })),
-  ...each('matches_string', ({ target, args, size }) =>
-    target && { cost: pattern(size(target), size(args[0])) },
+  ...each(
+    'matches_string',
+    ({ target, args, size }) => target && { cost: pattern(size(target), size(args[0])) },
   ),
   ...each(
     'contains_string',
     ({ target, args, size }) =>
-      target && { cost: multiply(scale(size(target), traversalFactor), scale(size(args[0]), traversalFactor)) },
+      target && {
+        cost: multiply(scale(size(target), traversalFactor), scale(size(args[0]), traversalFactor)),
+      },
   ),
   ...each(
     'equals not_equals less_string greater_string less_equals_string greater_equals_string less_bytes greater_bytes less_equals_bytes greater_equals_bytes',
@@ -266,4 +270,3 @@ const extensions: ReadonlyMap<string, Rule> = new Map([
   ...each('list_sets_contains_list list_sets_intersects_list', crossed(1)),
   ...each('list_sets_equivalent_list', crossed(2)),
 ]);
-

@@ -1,5 +1,5 @@
 import type { Checked } from '../check/checker.ts';
-import { inOptional, type Type } from '../check/types.ts';
+import { dynType, inOptional, type Type } from '../check/types.ts';
 import { isBind } from '../eval/plan.ts';
 import type { Call, Comprehension, Expr, ListExpr, MapExpr, Select } from '../syntax/expr.ts';
 import { accumulatorName } from '../syntax/macros.ts';
@@ -39,6 +39,8 @@ const isScalar = (type: Type): boolean => {
   return ['bool', 'double', 'duration', 'int', 'timestamp', 'uint'].includes(type.kind);
 };
 
+const indexing = new Set(['index_list', 'index_map']);
+
 /** Estimator walks an expression once and remembers sizes and places of its nodes. */
 class Estimator {
   readonly #checked: Checked;
@@ -76,7 +78,7 @@ class Estimator {
   }
 
   #type(expr: Expr): Type {
-    return this.#checked.types.get(expr.id) as Type;
+    return this.#checked.types.get(expr.id) ?? dynType;
   }
   #local(name: string): Local | undefined {
     return this.#locals.get(name)?.at(-1);
@@ -114,25 +116,25 @@ class Estimator {
 
   #call(expr: Call): Range {
     const { args, name } = expr;
-    if (name === 'dyn' && args[0]) return this.#dyn(expr, args[0]);
+    const [first] = args;
+    if (name === 'dyn' && first) return this.#dyn(expr, first);
     const costs = args.map((one) => this.cost(one));
     const operands = args.map((one) => this.#operand(one));
     const reference = this.#checked.references.get(expr.id);
     if (reference?.to !== 'function') return exactly(0);
-    const target = expr.target && !reference.isQualified ? expr.target : undefined;
+    const target = reference.isQualified ? undefined : expr.target;
     const targetCost = target ? this.cost(target) : exactly(0);
-    const targetOperand = target && this.#operand(target);
+    const shape = { name: reference.decl.name, target: target && this.#operand(target), args: operands };
     let cost: Range = { min: mostCost, max: 0 };
     let size: Range | undefined;
     for (const { id } of reference.overloads) {
-      const call = { name: reference.decl.name, id, target: targetOperand, args: operands };
-      const estimated = this.#estimated(expr, call, costs);
+      const estimated = this.#estimated(expr, { ...shape, id }, costs);
       cost = union(cost, estimated.cost);
-      if (estimated.size) size = size ? union(size, estimated.size) : estimated.size;
-      if (id === 'index_list' || id === 'index_map') size = this.#indexed(expr, args[0], id);
+      size = unionOf(size, estimated.size);
+      if (indexing.has(id)) size = this.#indexed(expr, first, id);
       size ??= this.size(expr);
     }
-    if (size) this.#sizes.set(expr.id, size);
+    this.#set(expr, size);
     return add(targetCost, cost);
   }
 
@@ -148,11 +150,7 @@ class Estimator {
     return this.#entriesOf(container)?.value;
   }
 
-  #estimated(
-    expr: Call,
-    call: Parameters<typeof callEstimate>[0],
-    costs: readonly Range[],
-  ): Estimated {
+  #estimated(expr: Call, call: Parameters<typeof callEstimate>[0], costs: readonly Range[]): Estimated {
     const known = callEstimate(call, (operand) => operand.size ?? this.#sizeOfPath(operand.path));
     if (known) return { ...known, cost: add(known.cost, ...costs) };
     const [first = exactly(0), second = exactly(0), third = exactly(0)] = costs;
@@ -162,7 +160,10 @@ class Estimator {
     if (call.id === 'add_list') return this.#concatenation(expr, costs);
     if (call.id === 'add_string' || call.id === 'add_bytes') {
       const size = add(this.#sizeOr(expr.args[0]), this.#sizeOr(expr.args[1]));
-      return { size, cost: add({ min: Math.ceil(size.min * 0.1), max: Math.ceil(size.max * 0.1) }, ...costs) };
+      return {
+        size,
+        cost: add({ min: Math.ceil(size.min * 0.1), max: Math.ceil(size.max * 0.1) }, ...costs),
+      };
     }
     return { cost: add(exactly(1), ...costs) };
   }
@@ -220,7 +221,11 @@ class Estimator {
   #loop(expr: Comprehension): Range {
     const { range, init, accumulator, variable, variable2 } = expr;
     const before = add(this.cost(range), this.cost(init));
-    this.#push(accumulator, { path: this.#path(init), size: this.size(init), entries: this.#entriesOf(init) });
+    this.#push(accumulator, {
+      path: this.#path(init),
+      size: this.size(init),
+      entries: this.#entriesOf(init),
+    });
     this.#pushVariables(expr);
     const each = add(this.cost(expr.step), this.cost(expr.condition));
     this.#pop(variable);
@@ -252,7 +257,11 @@ class Estimator {
 
   #bind({ id, is, at, range, init, accumulator, result, ...rest }: Comprehension): Range {
     const before = add(this.cost(range), this.cost(init));
-    this.#push(accumulator, { path: this.#path(init), size: this.size(init), entries: this.#entriesOf(init) });
+    this.#push(accumulator, {
+      path: this.#path(init),
+      size: this.size(init),
+      entries: this.#entriesOf(init),
+    });
     const cost = this.cost(result);
     this.#pop(accumulator);
     this.#copy({ id, is, at, range, init, accumulator, result, ...rest }, result);
@@ -289,6 +298,9 @@ class Estimator {
     return expr.is === 'ident' ? this.#local(expr.name)?.size : undefined;
   }
 }
+
+const unionOf = (a: Range | undefined, b: Range | undefined): Range | undefined =>
+  a && b ? union(a, b) : (a ?? b);
 
 function literalSize(expr: Expr): Range | undefined {
   if (expr.is === 'literal') return exactly(sizeOf(expr.value));

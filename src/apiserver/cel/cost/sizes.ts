@@ -25,4 +25,7 @@ export const scale = ({ min, max }: Range, factor: number): Range => ({
   min: capped(Math.ceil(min * factor)),
   max: capped(Math.ceil(max * factor)),
 });
-export const union = (a: Range, b: Range): Range => ({ min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) });
+export const union = (a: Range, b: Range): Range => ({
+  min: Math.min(a.min, b.min),
+  max: Math.max(a.max, b.max),
+});

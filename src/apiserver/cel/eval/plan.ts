@@ -56,14 +56,19 @@ class Planner {
   node(expr: Expr): PlanNode {
     const reference = this.#checked.references.get(expr.id);
     if (reference?.to === 'constant' && expr.is !== 'struct') return constant(reference.value);
+    return this.#planned(expr, reference);
+  }
+
+  #planned(expr: Expr, reference: Reference | undefined): PlanNode {
     switch (expr.is) {
       case 'literal':
         return constant(expr.value);
       case 'ident':
         return this.#variable(expr.name);
       case 'select':
-        if (reference?.to === 'variable') return this.#variable(reference.name);
-        return this.#select(expr.operand, expr.field, expr.test);
+        return reference?.to === 'variable'
+          ? this.#variable(reference.name)
+          : this.#select(expr.operand, expr.field, expr.test);
       case 'call':
         return this.#call(expr, reference);
       case 'list':
@@ -187,7 +192,11 @@ class Planner {
   #struct(expr: StructExpr): PlanNode {
     const type = this.#checked.types.get(expr.id);
     if (type?.kind !== 'struct') throw new EvalError(`unknown type: ${expr.type}`);
-    const nodes = expr.fields.map(({ name, value, optional }) => ({ name, node: this.node(value), optional }));
+    const nodes = expr.fields.map(({ name, value, optional }) => ({
+      name,
+      node: this.node(value),
+      optional,
+    }));
     return {
       run: (frame) => {
         const fields = new Map<string, Value>();

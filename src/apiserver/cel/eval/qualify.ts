@@ -24,7 +24,8 @@ export function select(value: Value, key: Value): Value {
 export function selectIfPresent(value: Value, key: Value): Value | undefined {
   if (value instanceof CelMap) return value.find(key);
   if (value instanceof CelList) return itemAt(value, key);
-  if (value instanceof Optional) return value.value === undefined ? undefined : selectIfPresent(value.value, key);
+  if (value instanceof Optional)
+    return value.value === undefined ? undefined : selectIfPresent(value.value, key);
   return value instanceof Struct ? fieldOf(value, key) : undefined;
 }
 

@@ -15,12 +15,16 @@ interface Address {
 }
 
 function addressOf(text: string): Address {
-  if (isIPv4(text)) return { bits: 32, value: text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n) };
+  if (isIPv4(text))
+    return { bits: 32, value: text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n) };
   const [head = '', tail] = withHex(text).split('::');
   const fields = (part: string): string[] => (part === '' ? [] : part.split(':'));
   const [before, after] = [fields(head), tail === undefined ? [] : fields(tail)];
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
-  const value = [...before, ...zeros, ...after].reduce((sum, part) => sum * 65_536n + BigInt(`0x${part}`), 0n);
+  const value = [...before, ...zeros, ...after].reduce(
+    (sum, part) => sum * 65_536n + BigInt(`0x${part}`),
+    0n,
+  );
   return { bits: 128, value };
 }
 
@@ -33,7 +37,9 @@ const withHex = (text: string): string =>
 
 function addressText({ bits, value }: Address): string {
   if (bits === 32) return [24n, 16n, 8n, 0n].map((by) => String((value >> by) & 255n)).join('.');
-  const fields = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xff_ffn).toString(16));
+  const fields = Array.from({ length: 8 }, (_, i) =>
+    ((value >> BigInt(112 - 16 * i)) & 0xff_ffn).toString(16),
+  );
   const text = fields.join(':');
   const runs = [...text.matchAll(/(?:^|(?<=:))0(?::0)+(?=:|$)/g)];
   const longest = runs.toSorted((a, b) => b[0].length - a[0].length)[0];
@@ -48,12 +54,11 @@ const isMapped = ({ bits, value }: Address): boolean => bits === 128 && value >>
 class Ip extends Opaque {
   readonly type = ipType;
   readonly address: Address;
+  override readonly sizeInBytes: number;
   constructor(address: Address) {
     super();
     this.address = address;
-  }
-  override get size(): number {
-    return this.address.bits / 8;
+    this.sizeInBytes = address.bits / 8;
   }
   same(other: Opaque): boolean {
     const { bits, value } = (other as Ip).address;
@@ -65,13 +70,12 @@ class Cidr extends Opaque {
   readonly type = cidrType;
   readonly address: Address;
   readonly length: number;
+  override readonly sizeInBytes: number;
   constructor(address: Address, length: number) {
     super();
     this.address = address;
     this.length = length;
-  }
-  override get size(): number {
-    return Math.ceil(this.length / 8);
+    this.sizeInBytes = Math.ceil(length / 8);
   }
   same(other: Opaque): boolean {
     const { address, length } = other as Cidr;
@@ -92,8 +96,10 @@ class Cidr extends Opaque {
 function toIp(text: Value): Ip {
   const shown = goQuote(text as string);
   const fault = ipFault(text as string);
-  if (fault !== undefined) throw new EvalError(`IP Address ${shown} parse error during conversion from string: ${fault}`);
-  if ((text as string).includes('%')) throw new EvalError(`IP address ${shown} with zone value is not allowed`);
+  if (fault !== undefined)
+    throw new EvalError(`IP Address ${shown} parse error during conversion from string: ${fault}`);
+  if ((text as string).includes('%'))
+    throw new EvalError(`IP address ${shown} with zone value is not allowed`);
   const address = addressOf(text as string);
   if (isMapped(address)) throw new EvalError(`IPv4-mapped IPv6 address ${shown} is not allowed`);
   return new Ip(address);
@@ -103,7 +109,7 @@ function toIp(text: Value): Ip {
 function prefixFault(text: string): string | undefined {
   const say = (what: string): string => `netip.ParsePrefix(${goQuote(text)}): ${what}`;
   const slash = text.lastIndexOf('/');
-  if (slash < 0) return say('no \'/\'');
+  if (slash < 0) return say("no '/'");
   const [address, length] = [text.slice(0, slash), text.slice(slash + 1)];
   const fault = ipFault(address);
   if (fault !== undefined) return say(fault);
@@ -126,14 +132,16 @@ function toCidr(text: Value): Cidr {
   return new Cidr(address, Number(length));
 }
 
-const succeeds = (read: (text: Value) => unknown) => (text: Value): boolean => {
-  try {
-    read(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const succeeds =
+  (read: (text: Value) => unknown) =>
+  (text: Value): boolean => {
+    try {
+      read(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
 
 const isIn = ({ bits, value }: Address, v4: string, v6: string): boolean => {
   const text = bits === 32 ? v4 : v6;
@@ -142,7 +150,9 @@ const isIn = ({ bits, value }: Address, v4: string, v6: string): boolean => {
 const isUnspecified = (address: Address): boolean => address.value === 0n;
 const isLoopback = (address: Address): boolean => isIn(address, '127.0.0.0/8', '::1/128');
 const isLinkLocalMulticast = ({ bits, value }: Address): boolean =>
-  bits === 32 ? value >> 8n === 0xe0_00_00n : value >> 112n === 0xff_02n || ((value >> 120n) === 0xffn && ((value >> 112n) & 0x0fn) === 2n);
+  bits === 32
+    ? value >> 8n === 0xe0_00_00n
+    : value >> 112n === 0xff_02n || (value >> 120n === 0xffn && ((value >> 112n) & 0x0fn) === 2n);
 const isLinkLocalUnicast = (address: Address): boolean => isIn(address, '169.254.0.0/16', 'fe80::/10');
 const isMulticast = (address: Address): boolean => isIn(address, '224.0.0.0/4', 'ff00::/8');
 const isBroadcast = ({ bits, value }: Address): boolean => bits === 32 && value === 0xff_ff_ff_ffn;
@@ -175,18 +185,37 @@ export const addresses: Library = {
     test('isLinkLocalMulticast', 'is_link_local_multicast', isLinkLocalMulticast),
     test('isLinkLocalUnicast', 'is_link_local_unicast', isLinkLocalUnicast),
     test('isGlobalUnicast', 'is_global_unicast', isGlobalUnicast),
-    func('string', ['ip_to_string', [ipType], stringType, textOfIp], ['cidr_to_string', [cidrType], stringType, textOfCidr]),
+    func(
+      'string',
+      ['ip_to_string', [ipType], stringType, textOfIp],
+      ['cidr_to_string', [cidrType], stringType, textOfCidr],
+    ),
     func('cidr', ['string_to_cidr', [stringType], cidrType, toCidr]),
     func('isCIDR', ['is_cidr', [stringType], boolType, succeeds(toCidr)]),
     method(
       'containsIP',
-      ['cidr_contains_ip_string', [cidrType, stringType], boolType, (c, text) => (c as Cidr).contains(toIp(text).address)],
+      [
+        'cidr_contains_ip_string',
+        [cidrType, stringType],
+        boolType,
+        (c, text) => (c as Cidr).contains(toIp(text).address),
+      ],
       ['cidr_contains_ip_ip', [cidrType, ipType], boolType, (c, ip) => (c as Cidr).contains(addressOfIp(ip))],
     ),
     method(
       'containsCIDR',
-      ['cidr_contains_cidr_string', [cidrType, stringType], boolType, (c, text) => containsCidr(c as Cidr, toCidr(text))],
-      ['cidr_contains_cidr', [cidrType, cidrType], boolType, (c, inner) => containsCidr(c as Cidr, inner as Cidr)],
+      [
+        'cidr_contains_cidr_string',
+        [cidrType, stringType],
+        boolType,
+        (c, text) => containsCidr(c as Cidr, toCidr(text)),
+      ],
+      [
+        'cidr_contains_cidr',
+        [cidrType, cidrType],
+        boolType,
+        (c, inner) => containsCidr(c as Cidr, inner as Cidr),
+      ],
     ),
     method('ip', ['cidr_ip', [cidrType], ipType, (c) => new Ip((c as Cidr).address)]),
     method('prefixLength', ['cidr_prefix_length', [cidrType], intType, (c) => BigInt((c as Cidr).length)]),

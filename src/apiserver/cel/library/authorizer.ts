@@ -1,3 +1,4 @@
+import { ownMember } from '../../../base/own.ts';
 import { type Library, method } from '../check/declarations.ts';
 import { boolType, libraryType, stringType } from '../check/types.ts';
 import { EvalError, Opaque, type Value } from '../values/value.ts';
@@ -113,7 +114,7 @@ function decided(check: Value, verb: Value): Value {
   const { authorizer, parts, type } = check as Check;
   const who = { verb: verb as string, ...(authorizer.user && { user: authorizer.user }) };
   if (type === pathCheckType) return new Decision(authorizer.decide({ ...who, path: parts['path'] ?? '' }));
-  const part = (name: string): string => parts[name] ?? '';
+  const part = (name: string): string => ownMember(parts, name) ?? '';
   return new Decision(
     authorizer.decide({
       ...who,
@@ -129,8 +130,17 @@ function decided(check: Value, verb: Value): Value {
 }
 
 const refine = (name: string, id: string): Library['functions'][number] =>
-  method(name, [id, [resourceCheckType, stringType], resourceCheckType, (check, value) => (check as Check).with(name, value)]);
-const read = (name: string, type: typeof boolType, of: (decision: AccessDecision) => Value): Library['functions'][number] =>
+  method(name, [
+    id,
+    [resourceCheckType, stringType],
+    resourceCheckType,
+    (check, value) => (check as Check).with(name, value),
+  ]);
+const read = (
+  name: string,
+  type: typeof boolType,
+  of: (decision: AccessDecision) => Value,
+): Library['functions'][number] =>
   method(name, [`decision_${name}`, [decisionType], type, (one) => of((one as Decision).decision)]);
 
 /** Kubernetes' authorizer, as the variable of policies and match conditions. */

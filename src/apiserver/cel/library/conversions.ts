@@ -35,7 +35,7 @@ export function toDouble(value: Value): Value {
   if (!float.test(value)) throw impossible(value, 'double');
   const word = value.toLowerCase().replace(/^\+/, '');
   if (word === 'nan') return Number.NaN;
-  if (/inf/.test(word)) return word.startsWith('-') ? -Infinity : Infinity;
+  if (word.includes('inf')) return word.startsWith('-') ? -Infinity : Infinity;
   const number = Number(value);
   if (!Number.isFinite(number)) throw impossible(value, 'double');
   return number;
@@ -44,7 +44,8 @@ export function toDouble(value: Value): Value {
 function whole(value: number, isFitting: (value: bigint) => boolean, why: string): bigint {
   const truncated = Number.isFinite(value) ? BigInt(Math.trunc(value)) : undefined;
   // the greatest and least doubles of the range are not exact, and refused
-  if (truncated === undefined || !isFitting(truncated) || truncated === -(2n ** 63n)) throw new EvalError(why);
+  if (truncated === undefined || !isFitting(truncated) || truncated === -(2n ** 63n))
+    throw new EvalError(why);
   return truncated;
 }
 
@@ -90,19 +91,23 @@ export function toDuration(value: Value): Value {
   return new Duration(nanos);
 }
 
-const time =
-  /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
+const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
+
+/** The milliseconds of a time's offset from UTC; undefined for one that is out of range. */
+function offsetOf(zone: string): number | undefined {
+  const [, sign = '+', hours = '0', minutes = '0'] = /^([+-])(\d\d):(\d\d)$/.exec(zone) ?? [];
+  if (Number(hours) > 24 || Number(minutes) >= 60) return undefined;
+  return (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
+}
 
 /** Reads a time as Go's `time.Parse` with RFC 3339; undefined for a text that is none. */
 export function parseTime(text: string): bigint | undefined {
-  const [, year, month, day, hour, minute, second, fraction = '', zone = ''] = time.exec(text) ?? [];
-  if (year === undefined) return undefined;
-  const date = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  const [, date, fraction = '', zone = ''] = time.exec(text) ?? [];
+  if (date === undefined) return undefined;
   const utc = Date.parse(`${date}Z`);
   if (Number.isNaN(utc) || new Date(utc).toISOString().slice(0, 19) !== date) return undefined;
-  const [, sign = '+', hours = '0', minutes = '0'] = /^([+-])(\d\d):(\d\d)$/.exec(zone) ?? [];
-  if (Number(hours) > 24 || Number(minutes) >= 60) return undefined;
-  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
+  const offset = offsetOf(zone);
+  if (offset === undefined) return undefined;
   return BigInt(utc - offset) * 1_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
 }
 

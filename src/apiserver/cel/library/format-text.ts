@@ -2,7 +2,16 @@ import { goQuote } from '../../../go/go-quote.ts';
 import type { Type } from '../check/types.ts';
 import { typeOf } from '../values/inspect.ts';
 import { stringOf } from '../values/text.ts';
-import { CelList, CelMap, Duration, EvalError, Timestamp, TypeValue, Uint, type Value } from '../values/value.ts';
+import {
+  CelList,
+  CelMap,
+  Duration,
+  EvalError,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from '../values/value.ts';
 import { compareText } from '../values/compare.ts';
 
 const defaultPrecision = 6;
@@ -12,9 +21,12 @@ type FormatPart = { readonly text: string } | { readonly verb: string; readonly 
 
 /** Returns the parts of a format. @throws {EvalError} for a clause that is none */
 function* partsOf(format: string): Generator<FormatPart> {
-  for (let rest = format; rest !== ''; ) {
+  for (let rest = format; rest !== '';) {
     const percent = rest.indexOf('%');
-    if (percent < 0) return void (yield { text: rest });
+    if (percent < 0) {
+      yield { text: rest };
+      return;
+    }
     yield { text: rest.slice(0, percent) };
     rest = rest.slice(percent + 1);
     if (rest === '') throw new EvalError('unexpected end of string');
@@ -145,8 +157,7 @@ function hexadecimal(value: Value, verb: string): string {
     number === undefined && bytes instanceof Uint8Array
       ? Buffer.from(bytes).toString('hex')
       : number?.toString(16);
-  if (text === undefined)
-    throw wrong(verb, value);
+  if (text === undefined) throw wrong(verb, value);
   return verb === 'X' ? text.toUpperCase() : text;
 }
 

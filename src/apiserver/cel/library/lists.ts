@@ -60,8 +60,7 @@ function isSorted(items: Value): Value {
 
 function extreme(items: Value, name: string, sign: 1 | -1): Value {
   let best: Value | undefined;
-  for (const item of items as CelList)
-    if (best === undefined || compare(item, best) * sign > 0) best = item;
+  for (const item of items as CelList) if (best === undefined || compare(item, best) * sign > 0) best = item;
   if (best === undefined) throw new EvalError(`${name} called on empty list`);
   return best;
 }
@@ -85,16 +84,48 @@ const each = (name: string, of: string): string => `list_${name}_${of}`;
 
 /** Kubernetes' functions on lists. */
 const kubernetes: Library['functions'] = [
-  method('isSorted', ...comparable.map(([name, type]) => [each(name, 'is_sorted_bool'), [listType(type)], boolType, isSorted] as const)),
+  method(
+    'isSorted',
+    ...comparable.map(
+      ([name, type]) => [each(name, 'is_sorted_bool'), [listType(type)], boolType, isSorted] as const,
+    ),
+  ),
   method(
     'sum',
     ...summable.map(
       ([name, type, zero]) =>
-        [each(name, `sum_${name}`), [listType(type)], type, (items: Value) => [...(items as CelList)].reduce(add, zero)] as const,
+        [
+          each(name, `sum_${name}`),
+          [listType(type)],
+          type,
+          (items: Value) => [...(items as CelList)].reduce(add, zero),
+        ] as const,
     ),
   ),
-  method('max', ...comparable.map(([name, type]) => [each(name, `max_${name}`), [listType(type)], type, (items: Value) => extreme(items, 'max', 1)] as const)),
-  method('min', ...comparable.map(([name, type]) => [each(name, `min_${name}`), [listType(type)], type, (items: Value) => extreme(items, 'min', -1)] as const)),
+  method(
+    'max',
+    ...comparable.map(
+      ([name, type]) =>
+        [
+          each(name, `max_${name}`),
+          [listType(type)],
+          type,
+          (items: Value) => extreme(items, 'max', 1),
+        ] as const,
+    ),
+  ),
+  method(
+    'min',
+    ...comparable.map(
+      ([name, type]) =>
+        [
+          each(name, `min_${name}`),
+          [listType(type)],
+          type,
+          (items: Value) => extreme(items, 'min', -1),
+        ] as const,
+    ),
+  ),
   method('indexOf', ['list_a_index_of_int', [list, t], intType, indexOf]),
   method('lastIndexOf', ['list_a_last_index_of_int', [list, t], intType, lastIndexOf]),
 ];
@@ -149,8 +180,24 @@ const extension: Library['functions'] = [
     ['list_flatten', [listType(list)], list, flatten],
     ['list_flatten_int', [listType(dynType), intType], listType(dynType), flatten],
   ),
-  method('sort', ...comparable.map(([name, type]) => [each(name, 'sort'), [listType(type)], listType(type), (items: Value) => sortedBy(items, items)] as const)),
-  method('@sortByAssociatedKeys', ...comparable.map(([name, type]) => [each(name, 'sortByAssociatedKeys'), [list, listType(type)], list, sortedBy] as const)),
+  method(
+    'sort',
+    ...comparable.map(
+      ([name, type]) =>
+        [
+          each(name, 'sort'),
+          [listType(type)],
+          listType(type),
+          (items: Value) => sortedBy(items, items),
+        ] as const,
+    ),
+  ),
+  method(
+    '@sortByAssociatedKeys',
+    ...comparable.map(
+      ([name, type]) => [each(name, 'sortByAssociatedKeys'), [list, listType(type)], list, sortedBy] as const,
+    ),
+  ),
   func('lists.range', ['lists_range', [intType], listType(intType), range]),
   method('reverse', ['list_reverse', [list], list, (items) => listOf([...(items as CelList)].reverse())]),
   method('distinct', ['list_distinct', [list], list, distinct]),

@@ -54,7 +54,8 @@ const uri: NameRule = (value) => {
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/;
-const isDate = (value: string): boolean => /^\d{4}-\d\d-\d\d$/.test(value) && parseTime(`${value}T00:00:00Z`) !== undefined;
+const isDate = (value: string): boolean =>
+  /^\d{4}-\d\d-\d\d$/.test(value) && parseTime(`${value}T00:00:00Z`) !== undefined;
 const isDateTime = (value: string): boolean => {
   const [, day, time] = /^(\d{4}-\d\d-\d\d)T([^]*)$/i.exec(value) ?? [];
   return day !== undefined && parseTime(`${day}T${(time ?? '').toUpperCase()}`) !== undefined;

@@ -52,10 +52,18 @@ const notZero = (value: bigint, operation: string): bigint => {
 };
 
 type Run = NonNullable<Overload['run']>;
-const ints = (run: (x: bigint, y: bigint) => bigint): Run => (x, y) => int(run(x as bigint, y as bigint));
-const uints = (run: (x: bigint, y: bigint) => bigint): Run => (x, y) =>
-  uint(run((x as Uint).value, (y as Uint).value));
-const doubles = (run: (x: number, y: number) => number): Run => (x, y) => run(x as number, y as number);
+const ints =
+  (run: (x: bigint, y: bigint) => bigint): Run =>
+  (x, y) =>
+    int(run(x as bigint, y as bigint));
+const uints =
+  (run: (x: bigint, y: bigint) => bigint): Run =>
+  (x, y) =>
+    uint(run((x as Uint).value, (y as Uint).value));
+const doubles =
+  (run: (x: number, y: number) => number): Run =>
+  (x, y) =>
+    run(x as number, y as number);
 const nanosOf = (value: Value): bigint => (value as Duration | Timestamp).nanos;
 
 const pair = (type: Type): [Type, Type] => [type, type];
@@ -65,8 +73,18 @@ const addition = func(
   ['add_bytes', pair(bytesType), bytesType, (x, y) => Buffer.concat([x as Uint8Array, y as Uint8Array])],
   ['add_double', pair(doubleType), doubleType, doubles((x, y) => x + y)],
   ['add_duration_duration', pair(durationType), durationType, (x, y) => duration(nanosOf(x) + nanosOf(y))],
-  ['add_duration_timestamp', [durationType, timestampType], timestampType, (x, y) => timestamp(nanosOf(x) + nanosOf(y))],
-  ['add_timestamp_duration', [timestampType, durationType], timestampType, (x, y) => timestamp(nanosOf(x) + nanosOf(y))],
+  [
+    'add_duration_timestamp',
+    [durationType, timestampType],
+    timestampType,
+    (x, y) => timestamp(nanosOf(x) + nanosOf(y)),
+  ],
+  [
+    'add_timestamp_duration',
+    [timestampType, durationType],
+    timestampType,
+    (x, y) => timestamp(nanosOf(x) + nanosOf(y)),
+  ],
   ['add_int64', pair(intType), intType, ints((x, y) => x + y)],
   ['add_list', pair(listType(a)), listType(a), (x, y) => (x as CelList).plus(y as CelList)],
   ['add_string', pair(stringType), stringType, (x, y) => (x as string) + (y as string)],
@@ -76,10 +94,25 @@ const addition = func(
 const subtraction = func(
   '_-_',
   ['subtract_double', pair(doubleType), doubleType, doubles((x, y) => x - y)],
-  ['subtract_duration_duration', pair(durationType), durationType, (x, y) => duration(nanosOf(x) - nanosOf(y))],
+  [
+    'subtract_duration_duration',
+    pair(durationType),
+    durationType,
+    (x, y) => duration(nanosOf(x) - nanosOf(y)),
+  ],
   ['subtract_int64', pair(intType), intType, ints((x, y) => x - y)],
-  ['subtract_timestamp_duration', [timestampType, durationType], timestampType, (x, y) => timestamp(nanosOf(x) - nanosOf(y))],
-  ['subtract_timestamp_timestamp', pair(timestampType), durationType, (x, y) => duration(nanosOf(x) - nanosOf(y))],
+  [
+    'subtract_timestamp_duration',
+    [timestampType, durationType],
+    timestampType,
+    (x, y) => timestamp(nanosOf(x) - nanosOf(y)),
+  ],
+  [
+    'subtract_timestamp_timestamp',
+    pair(timestampType),
+    durationType,
+    (x, y) => duration(nanosOf(x) - nanosOf(y)),
+  ],
   ['subtract_uint64', pair(uintType), uintType, uints((x, y) => x - y)],
 );
 

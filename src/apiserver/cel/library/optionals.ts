@@ -40,7 +40,12 @@ export const optionals: Library = {
     ]),
     func('optional.none', ['optional_none', [], optional, () => none]),
     method('value', ['optional_value', [optional], v, valueOf]),
-    method('hasValue', ['optional_hasValue', [optional], boolType, (x) => (x as Optional).value !== undefined]),
+    method('hasValue', [
+      'optional_hasValue',
+      [optional],
+      boolType,
+      (x) => (x as Optional).value !== undefined,
+    ]),
     method('or', ['optional_or_optional', [optional, optional], optional]),
     method('orValue', ['optional_orValue_value', [optional, v], v]),
     method('first', ['list_first', [list], optional, (x) => ofItem(x, 0)]),

@@ -62,8 +62,18 @@ export const quantities: Library = {
       boolType,
       (a, b) => compareQuantities(of(a), of(b)) > 0,
     ]),
-    method('isLessThan', ['quantity_is_less_than', two, boolType, (a, b) => compareQuantities(of(a), of(b)) < 0]),
-    method('compareTo', ['quantity_compare_to', two, intType, (a, b) => BigInt(compareQuantities(of(a), of(b)))]),
+    method('isLessThan', [
+      'quantity_is_less_than',
+      two,
+      boolType,
+      (a, b) => compareQuantities(of(a), of(b)) < 0,
+    ]),
+    method('compareTo', [
+      'quantity_compare_to',
+      two,
+      intType,
+      (a, b) => BigInt(compareQuantities(of(a), of(b))),
+    ]),
     method('asApproximateFloat', [
       'quantity_get_float',
       [quantityType],
@@ -71,7 +81,12 @@ export const quantities: Library = {
       (q) => Number(`${of(q).unscaled}e${of(q).exponent}`),
     ]),
     method('asInteger', ['quantity_get_int', [quantityType], intType, toInteger]),
-    method('isInteger', ['quantity_is_integer', [quantityType], boolType, (q) => asInt64(of(q)) !== undefined]),
+    method('isInteger', [
+      'quantity_is_integer',
+      [quantityType],
+      boolType,
+      (q) => asInt64(of(q)) !== undefined,
+    ]),
     method(
       'add',
       ['quantity_add', two, quantityType, (a, b) => new Amount(addQuantities(of(a), of(b)))],

@@ -46,7 +46,10 @@ function conversion(
   from: Readonly<Record<string, Type>>,
   run: (value: Value) => Value,
 ): FunctionDecl {
-  return func(name, ...Object.entries(from).map(([id, type]) => [`${id}_to_${name}`, [type], to, run] as const));
+  return func(
+    name,
+    ...Object.entries(from).map(([id, type]) => [`${id}_to_${name}`, [type], to, run] as const),
+  );
 }
 
 const conversions: readonly FunctionDecl[] = [
@@ -60,7 +63,12 @@ const conversions: readonly FunctionDecl[] = [
     { double: doubleType, int64: intType, string: stringType, uint64: uintType },
     toDouble,
   ),
-  conversion('duration', durationType, { duration: durationType, int64: intType, string: stringType }, toDuration),
+  conversion(
+    'duration',
+    durationType,
+    { duration: durationType, int64: intType, string: stringType },
+    toDuration,
+  ),
   conversion(
     'int',
     intType,
@@ -89,7 +97,12 @@ const conversions: readonly FunctionDecl[] = [
     },
     toText,
   ),
-  conversion('timestamp', timestampType, { timestamp: timestampType, int64: intType, string: stringType }, toTimestamp),
+  conversion(
+    'timestamp',
+    timestampType,
+    { timestamp: timestampType, int64: intType, string: stringType },
+    toTimestamp,
+  ),
   conversion(
     'uint',
     uintType,
@@ -117,7 +130,12 @@ const texts: readonly FunctionDecl[] = [
     boolType,
     (x, y) => (x as string).endsWith(y as string),
   ]),
-  func('matches', ['matches', [stringType, stringType], boolType, (x, y) => regexMatches(x as string, y as string)]),
+  func('matches', [
+    'matches',
+    [stringType, stringType],
+    boolType,
+    (x, y) => regexMatches(x as string, y as string),
+  ]),
   method('matches', [
     'matches_string',
     [stringType, stringType],
@@ -146,4 +164,3 @@ export const standard: Library = {
     opaqueType('optional_type', a),
   ],
 };
-

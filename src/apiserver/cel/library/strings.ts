@@ -23,7 +23,8 @@ function indexOf(text: Value, part: Value, from: Value = 0n): Value {
   if (part === '') return from;
   const [runes, wanted, offset] = [runesOf(text), runesOf(part), Number(from)];
   if (offset < 0) throw outOfRange(offset);
-  for (let i = offset; i <= runes.length - wanted.length; i++) if (startsAt(runes, wanted, i)) return BigInt(i);
+  for (let i = offset; i <= runes.length - wanted.length; i++)
+    if (startsAt(runes, wanted, i)) return BigInt(i);
   return -1n;
 }
 
@@ -51,7 +52,10 @@ function substring(text: Value, start: Value, end?: Value): Value {
 }
 
 function replaceFirst(text: string, part: string, by: string, most: number): string {
-  if (most < 0) return part === '' ? by + Array.from(text, (rune) => rune + by).join('') : text.replaceAll(part, () => by);
+  if (most < 0)
+    return part === ''
+      ? by + Array.from(text, (rune) => rune + by).join('')
+      : text.replaceAll(part, () => by);
   const pieces = part === '' ? Array.from(text) : text.split(part);
   if (part === '') return emptyReplaced(pieces, by, most);
   const count = Math.min(most, pieces.length - 1);
@@ -91,7 +95,8 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ['\\', '\\\\'],
   ['"', String.raw`\"`],
 ]);
-const quoted = (text: Value): Value => `"${Array.from(text as string, (rune) => escapes.get(rune) ?? rune).join('')}"`;
+const quoted = (text: Value): Value =>
+  `"${Array.from(text as string, (rune) => escapes.get(rune) ?? rune).join('')}"`;
 
 const space = /^[\s\u0085]+|[\s\u0085]+$/gu;
 const texts = listType(stringType);
@@ -112,8 +117,18 @@ export const strings: Library = {
       ['string_last_index_of_string', two, intType, lastIndexOf],
       ['string_last_index_of_string_int', three, intType, lastIndexOf],
     ),
-    method('lowerAscii', ['string_lower_ascii', [stringType], stringType, (x) => ascii(x, (y) => y.toLowerCase())]),
-    method('upperAscii', ['string_upper_ascii', [stringType], stringType, (x) => ascii(x, (y) => y.toUpperCase())]),
+    method('lowerAscii', [
+      'string_lower_ascii',
+      [stringType],
+      stringType,
+      (x) => ascii(x, (y) => y.toLowerCase()),
+    ]),
+    method('upperAscii', [
+      'string_upper_ascii',
+      [stringType],
+      stringType,
+      (x) => ascii(x, (y) => y.toUpperCase()),
+    ]),
     method(
       'replace',
       [
@@ -181,4 +196,3 @@ export const strings: Library = {
     ]),
   ],
 };
-

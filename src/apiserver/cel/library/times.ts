@@ -40,7 +40,9 @@ function offsetOfName(zone: string, at: number): number {
       minute: 'numeric',
       second: 'numeric',
     });
-    const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+    const parts = Object.fromEntries(
+      format.formatToParts(at).map(({ type, value }) => [type, Number(value)]),
+    );
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
     return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000;
   } catch {

@@ -24,7 +24,8 @@ export function parseRequestUri(text: string): GoUrl {
   const bytes = bytesOf(text);
   if (text === '') throw new Error('parse "": empty url');
   const whole = parseUrl(bytes);
-  if (!text.startsWith('/') && whole.scheme === '') throw new Error(`parse ${goQuote(text)}: invalid URI for request`);
+  if (!text.startsWith('/') && whole.scheme === '')
+    throw new Error(`parse ${goQuote(text)}: invalid URI for request`);
   return whole;
 }
 

@@ -26,7 +26,8 @@ function compareVersions(a: Version, b: Version): number {
     const [left = 0n, right = 0n] = [a.numbers[i], b.numbers[i]];
     if (left !== right) return left < right ? -1 : 1;
   }
-  if (a.pre.length === 0 || b.pre.length === 0) return Math.sign(Number(a.pre.length === 0) - Number(b.pre.length === 0));
+  if (a.pre.length === 0 || b.pre.length === 0)
+    return Math.sign(Number(a.pre.length === 0) - Number(b.pre.length === 0));
   for (const [i, part] of a.pre.entries()) {
     const other = b.pre[i];
     if (other === undefined) return 1;
@@ -51,7 +52,9 @@ const fail = (why: string): never => {
 function numberPart(name: string, text: string): bigint {
   if (!/^\d*$/.test(text)) return fail(`Invalid character(s) found in ${name} number ${goQuote(text)}`);
   if (text.length > 1 && text.startsWith('0'))
-    return fail(`${name[0]?.toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${goQuote(text)}`);
+    return fail(
+      `${name[0]?.toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${goQuote(text)}`,
+    );
   if (text === '') return fail('strconv.ParseUint: parsing "": invalid syntax');
   return BigInt(text);
 }
@@ -86,7 +89,11 @@ function checkBuild(part: string): void {
 /** Fills up a shortened version, and removes its `v` and leading zeros. @throws {EvalError} */
 function normalized(text: string): string {
   const [major = '', minor, ...more] = text.replace(/^v/, '').split('.');
-  const parts = [major, ...(minor === undefined ? [] : [minor]), ...(more.length === 0 ? [] : [more.join('.')])];
+  const parts = [
+    major,
+    ...(minor === undefined ? [] : [minor]),
+    ...(more.length === 0 ? [] : [more.join('.')]),
+  ];
   const bare = parts.map((part) => {
     if (part.length <= 1) return part;
     const rest = part.replace(/^0+/, '');

@@ -23,7 +23,7 @@ const oldAccumulatorName = '__result__';
 
 type Expander = (call: MacroCall) => Expr;
 
-const arg = ({ args }: MacroCall, index: number): Expr => args[index] as Expr;
+const arg = ({ args, nodes }: MacroCall, index: number): Expr => args[index] ?? nodes.literal(0, null);
 
 function nameOf(expr: Expr, fault: string): string {
   if (expr.is !== 'ident') throw new MacroFault(expr.at, fault);
@@ -35,12 +35,15 @@ function nameOf(expr: Expr, fault: string): string {
 const mustBeName = 'argument must be a simple name';
 
 /** The variables of a loop over one or two of them, and where its further arguments begin. */
-function variablesOf(call: MacroCall, count: number, fault = mustBeName): Pick<Comprehension, 'variable' | 'variable2'> {
+function variablesOf(
+  call: MacroCall,
+  count: number,
+  fault = mustBeName,
+): Pick<Comprehension, 'variable' | 'variable2'> {
   const variable = nameOf(arg(call, 0), fault);
   if (count === 1) return { variable };
   const variable2 = nameOf(arg(call, 1), fault);
-  if (variable === variable2)
-    throw new MacroFault(arg(call, 1).at, `duplicate variable name: ${variable}`);
+  if (variable === variable2) throw new MacroFault(arg(call, 1).at, `duplicate variable name: ${variable}`);
   return { variable, variable2 };
 }
 
@@ -57,8 +60,7 @@ function loop(call: MacroCall, variables: Pick<Comprehension, 'variable' | 'vari
 }
 
 const accu = ({ nodes, at }: MacroCall): Expr => nodes.ident(at, accumulatorName);
-const notFalse = (call: MacroCall, of: Expr): Expr =>
-  call.nodes.call(call.at, '@not_strictly_false', [of]);
+const notFalse = (call: MacroCall, of: Expr): Expr => call.nodes.call(call.at, '@not_strictly_false', [of]);
 
 const all =
   (count: number): Expander =>
@@ -240,6 +242,7 @@ export function expanded(name: string, call: Omit<MacroCall, 'target'>, target?:
   if (target) return macros.get(`${name}:${call.args.length}`)?.({ ...call, target });
   if (name !== 'has' || call.args.length !== 1) return undefined;
   const [operand] = call.args;
-  if (operand?.is !== 'select') throw new MacroFault(operand?.at ?? call.at, 'invalid argument to has() macro');
+  if (operand?.is !== 'select')
+    throw new MacroFault(operand?.at ?? call.at, 'invalid argument to has() macro');
   return { ...operand, id: call.nodes.next(), at: call.at, test: true };
 }

@@ -36,7 +36,10 @@ export function parse(text: string): { readonly expr: Expr; readonly nodes: Node
   const size = Array.from(text).length;
   if (size > longestExpression)
     throw new CompileError(text, [
-      { at: -1, message: `expression code point size exceeds limit: size: ${size}, limit ${longestExpression}` },
+      {
+        at: -1,
+        message: `expression code point size exceeds limit: size: ${size}, limit ${longestExpression}`,
+      },
     ]);
   const parser = new Parser(text);
   const expr = parser.parse();
@@ -49,12 +52,14 @@ class Parser {
   readonly nodes = new NodeFactory();
   readonly problems: Problem[];
   readonly #tokens: readonly Token[];
+  readonly #end: Token;
   #index = 0;
   #depth = 0;
 
   constructor(text: string) {
     const { tokens, problems } = tokensOf(text);
     this.#tokens = tokens;
+    this.#end = { kind: 'end', text: '<EOF>', at: text.length };
     this.problems = problems;
   }
 
@@ -73,7 +78,7 @@ class Parser {
     return this.#peek(0);
   }
   #peek(by: number): Token {
-    return this.#tokens[Math.min(this.#index + by, this.#tokens.length - 1)] as Token;
+    return this.#tokens[this.#index + by] ?? this.#end;
   }
   #is(symbol: string, by = 0): boolean {
     const { kind, text } = this.#peek(by);
@@ -135,12 +140,15 @@ class Parser {
       terms.push(next());
     }
     const tree = (low: number, high: number): Expr => {
-      const middle = Math.floor((low + high + 1) / 2);
-      const left = middle === low ? (terms[middle] as Expr) : tree(low, middle - 1);
-      const right = middle === high ? (terms[middle + 1] as Expr) : tree(middle + 1, high);
-      return this.nodes.call(places[middle] as number, `_${symbol}_`, [left, right]);
+      const [only] = terms.slice(low);
+      if (low === high && only) return only;
+      const middle = Math.floor((low + high) / 2);
+      return this.nodes.call(places[middle] ?? -1, `_${symbol}_`, [
+        tree(low, middle),
+        tree(middle + 1, high),
+      ]);
     };
-    return places.length === 0 ? (terms[0] as Expr) : tree(0, places.length - 1);
+    return tree(0, places.length);
   }
 
   #relation(): Expr {
@@ -237,8 +245,7 @@ class Parser {
 
   #primary(): Expr {
     const token = this.#token;
-    if (literalKinds.has(token.kind) || this.#isSigned())
-      return this.#literal();
+    if (literalKinds.has(token.kind) || this.#isSigned()) return this.#literal();
     if (token.kind === 'ident' || this.#is('.')) return this.#name();
     if (token.kind !== 'symbol') return this.#unexpected(beginnings);
     if (this.#takeIf('(')) {
@@ -302,7 +309,13 @@ class Parser {
       const optional = this.#takeIf('?') !== undefined;
       const name = this.#fieldName(this.#token);
       const colon = this.#takeIf(':') ?? this.#unexpected(`':'`);
-      fields.push({ id: this.nodes.next(), at: colon.at, name: name.text, value: this.#expression(), optional });
+      fields.push({
+        id: this.nodes.next(),
+        at: colon.at,
+        name: name.text,
+        value: this.#expression(),
+        optional,
+      });
     };
     this.#series('}', one);
     return { is: 'struct', id: this.nodes.next(), at, type, fields };

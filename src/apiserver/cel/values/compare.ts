@@ -27,7 +27,6 @@ const pointOf = (value: Value): bigint | undefined =>
 export function equal(a: Value, b: Value): boolean {
   if (a === b) return true;
   const [left, right] = [numberOf(a), numberOf(b)];
-  // eslint-disable-next-line eqeqeq -- compares integers and doubles by value
   if (left !== undefined) return right !== undefined && left == right;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   return equalObjects(a, b);
@@ -37,26 +36,32 @@ function equalObjects(a: Value & object, b: Value & object): boolean {
   if (a instanceof CelList) return b instanceof CelList && equalLists(a, b);
   if (a instanceof CelMap) return b instanceof CelMap && equalMaps(a, b);
   if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
-  if (a instanceof Timestamp) return b instanceof Timestamp && a.nanos === b.nanos;
-  if (a instanceof Duration) return b instanceof Duration && a.nanos === b.nanos;
-  if (a instanceof TypeValue)
-    return b instanceof TypeValue && a.type.name === b.type.name;
-  return equalOthers(a, b);
+  return equalPoints(a, b) ?? equalOthers(a, b);
+}
+
+/** Compares times and durations; undefined for other values. */
+function equalPoints(a: Value & object, b: Value & object): boolean | undefined {
+  const nanos = pointOf(a);
+  if (nanos === undefined) return undefined;
+  return a instanceof Timestamp === b instanceof Timestamp && nanos === pointOf(b);
 }
 
 function equalOthers(a: Value & object, b: Value & object): boolean {
+  if (a instanceof TypeValue) return b instanceof TypeValue && a.type.name === b.type.name;
   if (a instanceof Opaque) return b instanceof Opaque && sameType(a.type, b.type) && a.same(b);
-  if (a instanceof Optional)
-    return (
-      b instanceof Optional &&
-      (a.value === undefined || b.value === undefined ? a.value === b.value : equal(a.value, b.value))
-    );
-  if (!(a instanceof Struct && b instanceof Struct) || a.fields.size !== b.fields.size) return false;
-  return [...a.fields].every(([name, value]) => {
+  if (a instanceof Optional) return b instanceof Optional && equalOptionals(a, b);
+  return a instanceof Struct && b instanceof Struct && equalStructs(a, b);
+}
+
+const equalOptionals = (a: Optional, b: Optional): boolean =>
+  a.value === undefined || b.value === undefined ? a.value === b.value : equal(a.value, b.value);
+
+const equalStructs = (a: Struct, b: Struct): boolean =>
+  a.fields.size === b.fields.size &&
+  [...a.fields].every(([name, value]) => {
     const other = b.fields.get(name);
     return other !== undefined && equal(value, other);
   });
-}
 
 function equalLists(a: CelList, b: CelList): boolean {
   if (a.size !== b.size) return false;

@@ -80,7 +80,8 @@ export function runeCount(text: string): number {
 /** Returns the size that costs go by: characters, bytes, items; 1 for anything else. */
 export function sizeOf(value: Value): number {
   if (typeof value === 'string') return runeCount(value);
-  if (value instanceof CelList || value instanceof CelMap || value instanceof Opaque) return value.size;
+  if (value instanceof CelList || value instanceof CelMap) return value.size;
+  if (value instanceof Opaque) return value.sizeInBytes ?? 1;
   if (value instanceof Uint8Array) return value.length;
   return value instanceof Optional && value.value !== undefined ? sizeOf(value.value) : 1;
 }

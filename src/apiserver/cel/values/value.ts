@@ -122,19 +122,16 @@ export class PlainMap extends CelMap {
   with(key: Value, value: Value): PlainMap {
     const id = keyOf(key);
     if (id === undefined) throw new EvalError('unsupported key type');
-    if (this.#entries.has(id)) throw new EvalError(`insert failed: key ${String(key)} already exists`);
+    if (this.#entries.has(id)) throw new EvalError(`insert failed: key ${id.slice(1)} already exists`);
     return new PlainMap(new Map(this.#entries).set(id, [key, value]));
   }
 }
-export const emptyMap = new PlainMap(new Map());
 
 /** A value of a library's own type. */
 export abstract class Opaque {
   abstract readonly type: Type;
-  /** Its size where the cost of a call depends on it. */
-  get size(): number {
-    return 1;
-  }
+  /** Its size, for values whose calls cost by it. */
+  readonly sizeInBytes?: number;
   /** Compares with a value of the same type. */
   abstract same(other: Opaque): boolean;
 }

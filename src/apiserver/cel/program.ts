@@ -86,7 +86,7 @@ export class Program {
   }
 
   /** Evaluates with the values of variables. */
-  evaluate(variables: Activation, limit = perCallLimit): Outcome {
+  evaluate(variables: Activation, limit: number = perCallLimit): Outcome {
     const frame = new Frame(variables, limit);
     try {
       return { value: this.#run(frame), cost: frame.cost };

@@ -44,7 +44,7 @@ const userType = struct('UserInfo', {
 });
 
 /** What an expression sees of the request, as `request`. */
-export const requestType = struct('AdmissionRequest', {
+export const requestType: Type = struct('AdmissionRequest', {
   kind: kindType,
   resource: resourceType,
   subResource: stringType,
@@ -81,7 +81,7 @@ const namespaceCondition = struct('NamespaceCondition', {
   reason: stringType,
 });
 /** What an expression sees of the namespace, as `namespaceObject`. */
-export const namespaceType = struct('Namespace', {
+export const namespaceType: Type = struct('Namespace', {
   metadata: namespaceMetadata,
   spec: struct('NamespaceSpec', { finalizers: texts }),
   status: struct('NamespaceStatus', { conditions: listType(namespaceCondition), phase: stringType }),

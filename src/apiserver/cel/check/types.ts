@@ -29,18 +29,18 @@ export interface Type {
 
 const simple = (kind: Kind, name: string = kind): Type => ({ kind, name, params: [] });
 
-export const dynType = simple('dyn');
-export const errorType = simple('error', '!error!');
-export const nullType = simple('null', 'null_type');
-export const boolType = simple('bool');
-export const bytesType = simple('bytes');
-export const doubleType = simple('double');
-export const intType = simple('int');
-export const uintType = simple('uint');
-export const stringType = simple('string');
-export const timestampType = simple('timestamp', 'google.protobuf.Timestamp');
-export const durationType = simple('duration', 'google.protobuf.Duration');
-export const typeType = simple('type');
+export const dynType: Type = simple('dyn');
+export const errorType: Type = simple('error', '!error!');
+export const nullType: Type = simple('null', 'null_type');
+export const boolType: Type = simple('bool');
+export const bytesType: Type = simple('bytes');
+export const doubleType: Type = simple('double');
+export const intType: Type = simple('int');
+export const uintType: Type = simple('uint');
+export const stringType: Type = simple('string');
+export const timestampType: Type = simple('timestamp', 'google.protobuf.Timestamp');
+export const durationType: Type = simple('duration', 'google.protobuf.Duration');
+export const typeType: Type = simple('type');
 
 export const listType = (of: Type): Type => ({ kind: 'list', name: 'list', params: [of] });
 export const mapType = (key: Type, value: Type): Type => ({ kind: 'map', name: 'map', params: [key, value] });

@@ -5,7 +5,7 @@ export interface Range {
 }
 
 /** The greatest number that costs are counted to, as of 64 bits. */
-export const mostCost = 2 ** 64;
+export const mostCost: number = 2 ** 64;
 
 const capped = (value: number): number => Math.min(value, mostCost);
 

@@ -2,11 +2,11 @@ import { isIPv4 } from 'node:net';
 import { ipFault } from '../../../go/ip-fault.ts';
 import { goQuote } from '../../../go/go-quote.ts';
 import { func, type Library, method } from '../check/declarations.ts';
-import { boolType, intType, opaqueType, stringType } from '../check/types.ts';
+import { boolType, intType, opaqueType, stringType, type Type } from '../check/types.ts';
 import { EvalError, Opaque, type Value } from '../values/value.ts';
 
-export const ipType = opaqueType('net.IP');
-export const cidrType = opaqueType('net.CIDR');
+export const ipType: Type = opaqueType('net.IP');
+export const cidrType: Type = opaqueType('net.CIDR');
 
 /** An address as a number of 32 or 128 bits. */
 interface Address {

@@ -1,13 +1,13 @@
 import { ownMember } from '../../../base/own.ts';
 import { type Library, method } from '../check/declarations.ts';
-import { boolType, libraryType, stringType } from '../check/types.ts';
+import { boolType, libraryType, stringType, type Type } from '../check/types.ts';
 import { EvalError, Opaque, type Value } from '../values/value.ts';
 import { dns1123Label, dns1123Subdomain } from '../../../kube/validation/name-rules.ts';
 
-export const authorizerType = libraryType('kubernetes.authorization.Authorizer');
+export const authorizerType: Type = libraryType('kubernetes.authorization.Authorizer');
 const pathCheckType = libraryType('kubernetes.authorization.PathCheck');
 const groupCheckType = libraryType('kubernetes.authorization.GroupCheck');
-export const resourceCheckType = libraryType('kubernetes.authorization.ResourceCheck');
+export const resourceCheckType: Type = libraryType('kubernetes.authorization.ResourceCheck');
 const decisionType = libraryType('kubernetes.authorization.Decision');
 
 /** Who a check is about; absent: who makes the request. */

@@ -7,14 +7,14 @@ import {
   qualifiedNameRule,
 } from '../../../kube/validation/name-rules.ts';
 import { func, type Library, method } from '../check/declarations.ts';
-import { libraryType, listType, optionalType, stringType } from '../check/types.ts';
+import { libraryType, listType, optionalType, stringType, type Type } from '../check/types.ts';
 import { none, type Opaque, Optional } from '../values/value.ts';
 import { Patterned } from '../cost/actual.ts';
 import { listOf } from './strings.ts';
 import { parseTime } from './conversions.ts';
 import { parseRequestUri } from './urls.ts';
 
-export const formatType = libraryType('kubernetes.NamedFormat');
+export const formatType: Type = libraryType('kubernetes.NamedFormat');
 
 class NamedFormat extends Patterned {
   readonly type = formatType;

@@ -9,10 +9,10 @@ import {
   tryParseQuantity,
 } from '../../../kube/resources/quantity.ts';
 import { func, type Library, method } from '../check/declarations.ts';
-import { boolType, doubleType, intType, libraryType, stringType } from '../check/types.ts';
+import { boolType, doubleType, intType, libraryType, stringType, type Type } from '../check/types.ts';
 import { EvalError, Opaque, type Value } from '../values/value.ts';
 
-export const quantityType = libraryType('kubernetes.Quantity');
+export const quantityType: Type = libraryType('kubernetes.Quantity');
 
 class Amount extends Opaque {
   readonly type = quantityType;

@@ -1,11 +1,11 @@
 import { bytesOf, type GoUrl, parseUrl, textOf } from '../../../go/url.ts';
 import { goQuote } from '../../../go/go-quote.ts';
 import { func, type Library, method } from '../check/declarations.ts';
-import { boolType, libraryType, listType, mapType, stringType } from '../check/types.ts';
+import { boolType, libraryType, listType, mapType, stringType, type Type } from '../check/types.ts';
 import { EvalError, keyOf, Opaque, PlainMap, type Value } from '../values/value.ts';
 import { listOf } from './strings.ts';
 
-export const urlType = libraryType('kubernetes.URL');
+export const urlType: Type = libraryType('kubernetes.URL');
 
 class Url extends Opaque {
   readonly type = urlType;

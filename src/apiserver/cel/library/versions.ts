@@ -1,10 +1,10 @@
 import { goQuote } from '../../../go/go-quote.ts';
 import { func, type Library, method } from '../check/declarations.ts';
-import { boolType, intType, libraryType, stringType } from '../check/types.ts';
+import { boolType, intType, libraryType, stringType, type Type } from '../check/types.ts';
 import { compareText } from '../values/compare.ts';
 import { EvalError, Opaque, type Value } from '../values/value.ts';
 
-export const semverType = libraryType('kubernetes.Semver');
+export const semverType: Type = libraryType('kubernetes.Semver');
 
 /** A version by semver 2.0; build metadata has no part in its order. */
 class Version extends Opaque {

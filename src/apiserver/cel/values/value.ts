@@ -47,7 +47,7 @@ export class Optional {
     this.value = value;
   }
 }
-export const none = new Optional(undefined);
+export const none: Optional = new Optional(undefined);
 
 /** A list; its items may be made on demand. */
 export abstract class CelList {

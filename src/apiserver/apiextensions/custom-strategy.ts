@@ -7,7 +7,7 @@ import {
   without,
   withMetadata,
 } from '../../apimachinery/json.ts';
-import { type FieldFault, qualified, StatusError } from '../../apimachinery/status-error.ts';
+import { fault, type FieldFault, qualified, StatusError } from '../../apimachinery/status-error.ts';
 import { bump } from '../registry/deletion.ts';
 import type { Strategy, UpdateRules } from '../registry/strategy.ts';
 import type { WriteContext } from '../request/write-context.ts';
@@ -15,6 +15,8 @@ import { customPrinter } from './custom-columns.ts';
 import type { CustomKind } from './custom-kinds.ts';
 import { type Conversions, storedVersionOf, withoutVersion } from './conversions.ts';
 import { definitionKind } from './definition-strategy.ts';
+import { evaluateRules } from './rule-evaluation.ts';
+import { hasRules } from './structural-rules.ts';
 import { pruned, type Structural, withSchemaDefaults } from './structural.ts';
 import { valueFaults } from './value-rules.ts';
 
@@ -68,6 +70,35 @@ function checkServing({ group, resource }: CustomKind['kind'], { world }: WriteC
 export const storedShape = (custom: CustomKind, object: JsonObject): JsonObject =>
   custom.storageSchema ? shaped(object, custom.storageSchema) : object;
 
+/** Faults that keep rules from being evaluated. */
+const blocking = new Set<FieldFault['reason']>([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+const notChecked = fault.invalid(
+  '<nil>',
+  null,
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+);
+
+/** What of an object breaks its schema, or the rules of the schema. */
+function objectFaults(
+  object: JsonObject,
+  schema: Structural,
+  { warnings }: WriteContext,
+  old?: JsonObject,
+): readonly FieldFault[] {
+  const faults = valueFaults(object, schema, old);
+  if (!hasRules(schema)) return faults;
+  if (faults.some(({ reason }) => blocking.has(reason))) return [...faults, notChecked];
+  const found = evaluateRules(object, schema, old);
+  warnings.push(...found.warnings);
+  return [...faults, ...found.faults];
+}
+
 /**
  * The rules of a custom resource. Follows apiextensions-apiserver's `customResourceStrategy`.
  *
@@ -77,8 +108,8 @@ export function customStrategy(custom: CustomKind, conversions?: Conversions): S
   const { kind, schema, versions } = custom;
   const hasStatus = kind.subresources.some((sub) => sub.name === 'status');
   const served = new WeakMap<JsonObject, JsonObject>();
-  const validate = (object: JsonObject, old: JsonObject): readonly FieldFault[] =>
-    valueFaults(object, schema, old);
+  const validate = (object: JsonObject, old: JsonObject, context: WriteContext): readonly FieldFault[] =>
+    objectFaults(object, schema, context, old);
   return {
     kind,
     defaults: (object) => withSchemaDefaults(object, schema) as JsonObject,
@@ -86,7 +117,7 @@ export function customStrategy(custom: CustomKind, conversions?: Conversions): S
       checkServing(kind, context);
       return withMetadata(hasStatus ? withStatus(object, undefined) : object, { generation: 1 });
     },
-    validateCreate: (object) => valueFaults(object, schema),
+    validateCreate: (object, context) => objectFaults(object, schema, context),
     createReset: hasStatus ? [['f:status']] : [],
     main: { ...mainRules(hasStatus), validate },
     subresources: hasStatus ? { status: { ...statusRules, validate } } : {},

@@ -14,7 +14,8 @@ import { fault, type FieldFault } from '../../apimachinery/status-error.ts';
 import { dns1035Label, dns1123Subdomain } from '../../kube/validation/name-rules.ts';
 import { isEstablished } from './definition-names.ts';
 import { schemaFaults } from './schema-rules.ts';
-import { structuralFaults } from './structural-rules.ts';
+import { ruleFaultsOf } from './rule-faults.ts';
+import { hasRules, structuralFaults } from './structural-rules.ts';
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
@@ -168,8 +169,18 @@ function validationFaults(version: JsonObject, path: string, versions: readonly 
     ...(schema['nullable'] === true
       ? [fault.forbidden(`${at}.nullable`, 'nullable cannot be true at the root')]
       : []),
-    ...structuralFaults(schema, at),
-    ...schemaFaults(schema, at),
+    ...expressed(schema, at),
+  ];
+}
+
+/** Faults of a schema, and of its rules where it is structural. */
+function expressed(schema: JsonObject, at: string): FieldFault[] {
+  const structural = structuralFaults(schema, at);
+  const faults = schemaFaults(schema, at);
+  return [
+    ...structural,
+    ...faults,
+    ...(structural.length === 0 && hasRules(schema) ? ruleFaultsOf(schema, at, faults) : []),
   ];
 }
 

@@ -18,7 +18,6 @@ import type { WriteContext } from '../request/write-context.ts';
 import type { Store } from '../storage/store.ts';
 import { withAcceptedNames } from './definition-names.ts';
 import { definitionFaults, definitionNameFaults, definitionUpdateFaults } from './definition-rules.ts';
-import { hasRules } from './structural-rules.ts';
 
 export const definitionKind: Kind = builtIn('customresourcedefinitions', 'apiextensions.k8s.io');
 const common = commonStrategy(definitionKind);
@@ -72,18 +71,6 @@ function withStoredVersion(definition: JsonObject): JsonObject {
 const settled = (definition: JsonObject, { world, now }: WriteContext): JsonObject =>
   withAcceptedNames(withStoredVersion(definition), othersThan(world.store, nameOf(definition)), now);
 
-/** What of a definition this server takes and does not do. */
-function warningsOf(definition: JsonObject): string[] {
-  const spec = objectAt(definition, 'spec');
-  return objectsAt(spec, 'versions').flatMap((version, i) =>
-    hasRules(objectAt(objectAt(version, 'schema'), 'openAPIV3Schema'))
-      ? [
-          `spec.versions[${i}].schema.openAPIV3Schema: x-kubernetes-validations are stored, but not enforced by this server`,
-        ]
-      : [],
-  );
-}
-
 /** The definition on its way out: its resources go first. */
 function terminating(definition: JsonObject, now: number): JsonObject {
   const metadata = objectAt(definition, 'metadata');
@@ -116,12 +103,10 @@ export const definitionStrategy: Strategy = {
     ...validateMetadata(definition, definitionKind, () => definitionNameFaults(definition)),
     ...definitionFaults(definition),
   ],
-  warnings: warningsOf,
   main: {
     ...common.main,
     prepare: (definition, old, context) => settled(common.main.prepare(definition, old, context), context),
     validate: definitionUpdateFaults,
-    warnings: warningsOf,
   },
   beginDelete: (definition, _options, context) =>
     valueAt(definition, 'metadata', 'deletionTimestamp') === undefined

@@ -1,6 +1,7 @@
 import { ownMember } from '../../base/own.ts';
 import { isObject, type JsonObject, listAt, objectAt, objectsAt, stringAt } from '../../apimachinery/json.ts';
 import { fault, type FieldFault } from '../../apimachinery/status-error.ts';
+import { rulePath } from './rule-paths.ts';
 
 /** Where a schema stands. */
 interface Place {
@@ -37,7 +38,7 @@ function faultsOf(schema: JsonObject, place: Place): FieldFault[] {
     ...listTypeFaults(schema, place),
     ...keyFaults(schema, place),
     ...objectsAt(schema, 'x-kubernetes-validations').flatMap((rule, i) =>
-      ruleFaults(rule, `${place.path}.x-kubernetes-validations[${i}]`),
+      ruleFaults(rule, `${place.path}.x-kubernetes-validations[${i}]`, schema),
     ),
   ];
 }
@@ -210,8 +211,8 @@ function mapKeyFaults(schema: JsonObject, path: string): FieldFault[] {
 
 const hasBreaks = (text: string): boolean => /[\n\r]/.test(text);
 
-/** The form of a rule in CEL; its expression is not looked at. */
-function ruleFaults(rule: JsonObject, path: string): FieldFault[] {
+/** The form of a rule; its expressions are compiled elsewhere. */
+function ruleFaults(rule: JsonObject, path: string, schema: JsonObject): FieldFault[] {
   const faults: FieldFault[] = [];
   const text = (key: string): string => stringAt(rule, key);
   const [trimmedRule, message] = [text('rule').trim(), text('message').trim()];
@@ -229,5 +230,15 @@ function ruleFaults(rule: JsonObject, path: string): FieldFault[] {
   const reason = text('reason');
   if (reason !== '' && !reasons.includes(reason))
     faults.push(fault.unsupported(`${path}.reason`, reason, reasons));
-  return faults;
+  return [...faults, ...fieldPathFaults(text('fieldPath'), `${path}.fieldPath`, schema)];
+}
+
+function fieldPathFaults(value: string, path: string, schema: JsonObject): FieldFault[] {
+  if (value === '') return [];
+  const whys = [
+    ...(value.trim() === '' ? ['must be non-empty if specified'] : []),
+    ...(hasBreaks(value) ? ['must not contain line breaks'] : []),
+    ...(rulePath(value, schema) === undefined ? ['must be a valid path'] : []),
+  ];
+  return whys.map((why) => fault.invalid(path, value, why));
 }

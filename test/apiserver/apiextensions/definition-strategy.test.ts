@@ -112,11 +112,29 @@ test('a change of the storage version is noted; names and scope stand', async ()
   );
 });
 
-test('what is not enforced is said', async () => {
-  const rules = schema({ type: 'object', 'x-kubernetes-validations': [{ rule: 'true' }] });
-  const { status, headers } = await post(definition('ruled', { kind: 'Ruled', version: rules }));
-  expect(status).toBe(201);
-  expect(headers.warning).toContain('x-kubernetes-validations are stored, but not enforced');
+test('rules are enforced, and those that do not compile are refused', async () => {
+  const ruled = (rule: string): object =>
+    definition('ruled', {
+      kind: 'Ruled',
+      version: schema({
+        type: 'object',
+        properties: { size: { type: 'integer', 'x-kubernetes-validations': [{ rule }] } },
+      }),
+    });
+  expect(messageOf(await post(ruled('self.nope')))).toContain('does not support field selection');
+  expect((await post(ruled('self < 5'))).status).toBe(201);
+  const path = '/apis/example.com/v1/namespaces/default/ruled';
+  const make = (size: number): Promise<Answer> =>
+    call(server, 'POST', path, {
+      apiVersion: 'example.com/v1',
+      kind: 'Ruled',
+      metadata: { name: 'a' },
+      size,
+    });
+  expect(messageOf(await make(7))).toBe(
+    'Ruled.example.com "a" is invalid: size: Invalid value: 7: failed rule: self < 5',
+  );
+  expect((await make(3)).status).toBe(201);
 });
 
 const validation = 'spec.validation.openAPIV3Schema';

@@ -64,7 +64,13 @@ export {
   finalizers,
   removeFinalizer,
 } from './controllerutil/finalizers.ts';
-export { createOrUpdate, type CreateOrUpdateResult, type Mutate } from './controllerutil/create-or-update.ts';
+export {
+  createOrPatch,
+  type CreateOrPatchResult,
+  createOrUpdate,
+  type CreateOrUpdateResult,
+  type Mutate,
+} from './controllerutil/create-or-update.ts';
 export {
   AlreadyOwnedError,
   hasControllerReference,
@@ -124,3 +130,16 @@ export {
   type KindSourceOptions,
 } from './source/kind-source.ts';
 export type { Source, SourceQueue } from './source/source.ts';
+export {
+  type Builder,
+  controllerManagedBy,
+  type ForOptions,
+  newController,
+  type OwnsOptions,
+} from './builder.ts';
+export type { LeaderElectionOptions } from './leaderelection/leader-elector.ts';
+export type { HealthCheck } from './manager/health.ts';
+export { type ControllerHost, type FieldIndexer, Manager } from './manager/manager.ts';
+export type { MetricsHandler, MetricsOptions } from './manager/metrics-server.ts';
+export type { ControllerDefaults, ManagerOptions } from './manager/options.ts';
+export { type Collector, MetricsRegistry } from './metrics/registry.ts';

@@ -1,5 +1,6 @@
 import { isNotFound } from '../../api/client.ts';
 import { AgentError } from '../../base/errors.ts';
+import { mergeFrom } from '../client/patches.ts';
 import type { Client, Kind, KubeObject } from '../types.ts';
 import { semanticEqual } from './semantic-equal.ts';
 
@@ -10,6 +11,12 @@ export type Mutate<T extends KubeObject> = (object: T) => void | Promise<void>;
 export interface CreateOrUpdateResult<T extends KubeObject> {
   readonly result: 'unchanged' | 'created' | 'updated';
   /** The object as the server has it now. */
+  readonly object: T;
+}
+
+/** What {@link createOrPatch} did. */
+export interface CreateOrPatchResult<T extends KubeObject> {
+  readonly result: CreateOrUpdateResult<T>['result'] | 'updatedStatus' | 'updatedStatusOnly';
   readonly object: T;
 }
 
@@ -71,4 +78,38 @@ export async function createOrUpdate<T extends KubeObject>(
   const { before, after } = read;
   if (semanticEqual(before, after)) return { result: 'unchanged', object: before };
   return { result: 'updated', object: await client.update(kind, after) };
+}
+
+const statusOf = (object: KubeObject): unknown => (object as { status?: unknown }).status;
+
+const withStatus = <T extends KubeObject>(object: T, status: unknown): T => {
+  const { status: _status, ...rest } = object as T & { status?: unknown };
+  return { ...rest, ...(status !== undefined && { status }) } as T;
+};
+
+/**
+ * As {@link createOrUpdate}, with merge patches instead of updates: the object and its status are patched separately, each when it changed.
+ */
+export async function createOrPatch<T extends KubeObject>(
+  client: Client,
+  kind: Kind<T>,
+  object: T,
+  mutate: Mutate<T>,
+): Promise<CreateOrPatchResult<T>> {
+  const read = await createOr({ client, kind, object, mutate });
+  if ('created' in read) return { result: 'created', object: read.created };
+  const { before, after } = read;
+  const [plainBefore, plainAfter] = [withStatus(before, undefined), withStatus(after, undefined)];
+  const objectChanged = !semanticEqual(plainBefore, plainAfter);
+  const statusChanged = !semanticEqual(statusOf(before), statusOf(after));
+  let latest = before;
+  if (objectChanged) latest = await client.patch(kind, plainAfter, mergeFrom(plainBefore));
+  if (statusChanged) {
+    // the patch of the object has changed its version
+    const from = withStatus(latest, statusOf(before));
+    latest = await client.status.patch(kind, withStatus(latest, statusOf(after)), mergeFrom(from));
+  }
+  if (!objectChanged && !statusChanged) return { result: 'unchanged', object: before };
+  if (!statusChanged) return { result: 'updated', object: latest };
+  return { result: objectChanged ? 'updatedStatus' : 'updatedStatusOnly', object: latest };
 }

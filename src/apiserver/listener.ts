@@ -5,12 +5,13 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { tcpKeepAlive } from '../base/keep-alive.ts';
-import { type Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
+import type { Authority, KeyPair } from '../pki/certificates.ts';
 import { BoundedConnections, type ConnectionLimits } from '../streams/bounded-connections.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
 import { streamTimes } from '../streams/times.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
 import type { Router } from './endpoints/router.ts';
+import { validity } from './validity.ts';
 
 /** Listens for HTTPS and passes every request to the router. @throws {AgentError} `unavailable` when the port is in use */
 export async function listen(
@@ -58,12 +59,10 @@ function issued(
   authority: Authority,
   { clock, host, hosts }: { readonly clock: Clock; readonly host: string; readonly hosts: readonly string[] },
 ): KeyPair {
-  const now = clock.now();
   const own = ['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
   return authority.issue({
     subject: { commonName: 'kube-apiserver' },
-    notBefore: now - hour,
-    notAfter: now + 10 * year,
+    ...validity(clock, 10),
     usages: ['server auth'],
     hosts: [...new Set([...own, host, ...hosts])],
   });

@@ -1,9 +1,11 @@
 import { createPrivateKey } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { Authority, type KeyPair } from '../pki/certificates.ts';
 import { damaged, StorageError } from './storage/storage-error.ts';
+import { validity } from './validity.ts';
 
 /** Keys that are kept across runs. */
 export interface Secrets {
@@ -47,7 +49,7 @@ export function saveSecret(dataDir: string | undefined, name: string, text: stri
 }
 
 /** Loads the keys of an earlier run, or creates them. @throws {StorageError} naming a file that is damaged or unreadable */
-export function loadSecrets(dataDir: string | undefined, now: number): Secrets {
+export function loadSecrets(dataDir: string | undefined, clock: Pick<Clock, 'now'>): Secrets {
   const pem = readSecret(dataDir, 'ca.pem');
   const tokenKey = readSecret(dataDir, 'service-account.key');
   // it is used later, but damage is reported at the start
@@ -56,7 +58,7 @@ export function loadSecrets(dataDir: string | undefined, now: number): Secrets {
     const ca = readKey(dataDir, 'ca.pem', () => wholePem(pem));
     return { ca, ...(tokenKey !== undefined && { tokenKey }) };
   }
-  const { cert, key } = Authority.create('podtender-ca', now);
+  const { cert, key } = Authority.create('podtender-ca', clock.now(), validity(clock, 10));
   saveSecret(dataDir, 'ca.pem', `${cert}${key}`);
   return { ca: { cert, key }, ...(tokenKey !== undefined && { tokenKey }) };
 }

@@ -12,12 +12,13 @@ import { ServedObjects } from './apiextensions/served-objects.ts';
 import { WebhookMetrics } from './admission/webhooks/webhook-metrics.ts';
 import { WebhookClient } from './webhooks/webhook-client.ts';
 import { CustomScales } from './apiextensions/custom-scales.ts';
-import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
+import { Authority, type KeyPair } from '../pki/certificates.ts';
 import { ActingControllers } from './controllers/acting-controllers.ts';
 import type { MetricsApi } from './metrics-server/metrics-api.ts';
 
 import { controllersOf, runControllers } from './controllers/run-controllers.ts';
 import { kubeconfigText } from './kubeconfig.ts';
+import { Faults } from './filters/faults.ts';
 import { listen } from './listener.ts';
 import { AddressProxy } from './proxy/address-proxy.ts';
 import { KubeletProxy } from './proxy/kubelet-proxy.ts';
@@ -28,10 +29,12 @@ import { serviceAddresses } from './registry/core/service-addresses.ts';
 import { loadSecrets, readKey } from './secrets.ts';
 import { seed } from './seed.ts';
 import type { EmbeddedApiServerOptions } from './server-options.ts';
+import { restoreSnapshot, type Snapshot, takeSnapshot } from './storage/snapshot.ts';
 import { SqliteJournal } from './storage/sqlite-journal.ts';
 import { Store } from './storage/store.ts';
 import type { World } from './request/write-context.ts';
 import type { UsageReaderDeps } from './metrics-server/usage-reader.ts';
+import { validity } from './validity.ts';
 import { Subresources } from './endpoints/handlers/subresources.ts';
 
 /**
@@ -51,6 +54,8 @@ export class EmbeddedApiServer {
   /** Client certificate of the administrator (group `system:masters`), PEM. */
   readonly admin: KeyPair;
   readonly store: Store;
+  /** Failures that a test wants. */
+  readonly faults: Faults;
   readonly #authority: Authority;
   readonly #server: Server;
   /** Upgraded connections that Node no longer tracks. */
@@ -67,6 +72,7 @@ export class EmbeddedApiServer {
     readonly clock: Clock;
     readonly ends: readonly (() => void)[];
     readonly host: string;
+    readonly faults: Faults;
   }) {
     this.#server = parts.server;
     this.#server.on('upgrade', (_request, socket) => {
@@ -78,6 +84,7 @@ export class EmbeddedApiServer {
     this.#clock = parts.clock;
     this.#ends = parts.ends;
     this.store = parts.store;
+    this.faults = parts.faults;
     this.ca = parts.authority.cert;
     this.port = portOf(parts.server);
     this.url = `https://${hostInUrl(parts.host)}:${this.port}`;
@@ -96,7 +103,7 @@ export class EmbeddedApiServer {
     checkPluginNames(disableAdmissionPlugins);
     const enabled = controllersOf(options);
     const store = openStore(options, logger);
-    const secrets = loadOr(() => loadSecrets(options.dataDir, clock.now()), store);
+    const secrets = loadOr(() => loadSecrets(options.dataDir, clock), store);
     const authority = loadOr(() => authorityOf(options.dataDir, secrets.ca), store);
     const features = { trustBundles: clusterTrustBundles };
     const acting = new ActingControllers(options.externalControllers);
@@ -118,7 +125,9 @@ export class EmbeddedApiServer {
     const streams = new KubeletStreams({ clock, proxy, client: identity });
     const subresources = new Subresources({ world, resources, admission, proxy, streams, addresses, signer });
     const authenticator = authenticatorOf(options, { store, clock, signer });
+    const faults = new Faults(random);
     const router = new Router({
+      faults,
       clock,
       logger,
       authenticator,
@@ -145,7 +154,7 @@ export class EmbeddedApiServer {
       signing: options.signing,
     });
     store.flush();
-    return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host });
+    return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host, faults });
   }
 
   /** Returns a client certificate for a user of this server. */
@@ -155,11 +164,9 @@ export class EmbeddedApiServer {
 
   /** Returns a serving certificate signed by this server's authority. */
   servingCertificate(commonName: string, hosts: readonly string[]): KeyPair {
-    const now = this.#clock.now();
     return this.#authority.issue({
       subject: { commonName, organizations: ['system:nodes'] },
-      notBefore: now - hour,
-      notAfter: now + year,
+      ...validity(this.#clock),
       usages: ['server auth'],
       hosts,
     });
@@ -168,6 +175,19 @@ export class EmbeddedApiServer {
   /** Returns a kubeconfig file for a user. Default: the administrator. */
   kubeconfig(user: KeyPair = this.admin, namespace = 'default'): string {
     return kubeconfigText({ server: this.url, ca: this.ca, user, namespace });
+  }
+
+  /** Returns the current objects, for {@link EmbeddedApiServer.restore}. */
+  snapshot(): Snapshot {
+    return takeSnapshot(this.store);
+  }
+
+  /**
+   * Brings the objects of a snapshot back, in milliseconds. Watches see what changes; objects that did not change keep their
+   * resourceVersion, all others get new ones.
+   */
+  restore(snapshot: Snapshot): void {
+    restoreSnapshot(this.store, snapshot);
   }
 
   /** Discards the history: watches and lists at older versions answer 410. */
@@ -256,8 +276,7 @@ const clientOf = (
 ): KeyPair =>
   authority.issue({
     subject: { commonName, organizations },
-    notBefore: clock.now() - hour,
-    notAfter: clock.now() + year,
+    ...validity(clock),
     usages: ['client auth'],
   });
 

@@ -144,11 +144,19 @@ export class Authority {
     this.#issuer = elements(body?.body ?? Buffer.alloc(0))[5]?.whole ?? Buffer.alloc(0);
   }
 
-  static create(commonName: string, now: number): Authority {
+  /** Creates an authority that is valid for ten years from `now` on, unless another validity is given. */
+  static create(
+    commonName: string,
+    now: number,
+    validity: Pick<CertificateRequest, 'notBefore' | 'notAfter'> = {
+      notBefore: now - hour,
+      notAfter: now + 10 * year,
+    },
+  ): Authority {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
     const subject = { commonName };
     const cert = write(
-      { subject, publicKey, notBefore: now - hour, notAfter: now + 10 * year, ca: true },
+      { subject, publicKey, ...validity, ca: true },
       { name: nameOf(subject), key: privateKey, publicKey },
     );
     return new Authority({ cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() });

@@ -6,6 +6,7 @@ import type { Entrance, Handler } from '../request/handler.ts';
 import { type AuditSink, withAudit } from './audit.ts';
 import { withAuthentication } from './authentication.ts';
 import { withAuthorization } from './authorization.ts';
+import { type Faults, withFaults } from './faults.ts';
 import { type FlowLimits, withFlowControl } from './flow.ts';
 import { withImpersonation } from './impersonation.ts';
 
@@ -18,20 +19,26 @@ export interface FilterDeps {
   readonly audit?: AuditSink;
   /** Limits on concurrent requests; absent: the defaults. */
   readonly flow?: FlowLimits;
+  /** Failures that a test wants. */
+  readonly faults?: Faults;
 }
 
 /**
- * Returns the filters that every request passes before it is handled, from the outside in: authentication → audit → impersonation →
- * authorization → flow. A filter rejects by throwing a StatusError.
+ * Returns the filters that every request passes before it is handled, from the outside in: authentication → audit → faults of a test →
+ * impersonation → authorization → flow. A filter rejects by throwing a StatusError.
  */
 export const filterChain = (deps: FilterDeps, handler: Handler): Entrance =>
   withAuthentication(
     deps.authenticator,
     withAudit(
       deps,
-      withImpersonation(
-        deps.authorizer,
-        withAuthorization(deps.authorizer, withFlowControl(deps.flow, handler)),
+      withFaults(
+        deps.faults,
+        deps.clock,
+        withImpersonation(
+          deps.authorizer,
+          withAuthorization(deps.authorizer, withFlowControl(deps.flow, handler)),
+        ),
       ),
     ),
   );

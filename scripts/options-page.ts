@@ -34,20 +34,35 @@ function defaultOf({ type, default: value, zeroIsSet }: Field): string {
   return type === 'duration' && !zeroIsSet ? code('0s') : '–';
 }
 
-function table(rows: readonly Row[]): string {
-  const lines = rows.map(({ path, field }) => {
-    const allowed = field.allowed === undefined ? '' : ` Allowed: ${field.allowed}.`;
-    const idle = whyWithoutEffect(path);
-    const about = `${field.about}${allowed}${idle === undefined ? '' : ` **No effect:** ${idle}.`}`;
-    const by = [field.flag && code(`--${field.flag}`), field.env && code(`$${field.env}`)].filter(Boolean);
-    return `| ${code(path)} | ${typeName(field.type)} | ${defaultOf(field)} | ${by.join(' ') || '–'} | ${about} |`;
-  });
-  return [
-    '| setting | type | default | set by | meaning |',
-    '| --- | --- | --- | --- | --- |',
-    ...lines,
-  ].join('\n');
+/** Breaks a list item into lines of at most 180 characters. */
+function item(text: string): string {
+  const lines: string[] = [];
+  let line = '-';
+  for (const word of text.split(' ')) {
+    if (line.length + word.length >= 180) {
+      lines.push(line);
+      line = ' ';
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line].join('\n');
 }
+
+/** One item for each setting: its name, how else it is set, type, default, and what it does. */
+const list = (rows: readonly Row[]): string =>
+  rows
+    .map(({ path, field }) => {
+      const allowed = field.allowed === undefined ? '' : ` Allowed: ${field.allowed}.`;
+      const idle = whyWithoutEffect(path);
+      const by = [field.flag && code(`--${field.flag}`), field.env && code(`$${field.env}`)].filter(Boolean);
+      const names = [code(path), ...by].join(', ');
+      const value = defaultOf(field);
+      const kind = `${typeName(field.type)}${value === '–' ? '' : `, default ${value}`}`;
+      return item(
+        `${names} (${kind}): ${field.about}${allowed}${idle === undefined ? '' : ` **No effect:** ${idle}.`}`,
+      );
+    })
+    .join('\n');
 
 /** The expected content of docs/options.md. */
 export function optionsPage(): string {
@@ -65,12 +80,12 @@ Durations are written \`10s\`, \`1m30s\`, \`1.5h\`. For a setting without \`0\` 
 These come from flags or the environment, never from the file. The name of the Node is \`--hostname-override\` or the machine's name in lower
 case. \`--manifests\` is the same as \`--pod-manifest-path\`, \`--node-name\` is the same as \`--hostname-override\`.
 
-${table(rowsOf(agentFields))}
+${list(rowsOf(agentFields))}
 
 ## KubeletConfiguration
 
 The file that \`--config\` names: \`apiVersion: kubelet.config.k8s.io/v1beta1\`, \`kind: KubeletConfiguration\`, as YAML or JSON. The settings,
-their defaults and their rules are those of the kubelet 1.36. Some have no effect here, and the table says why; they are read and checked all the same, so
+their defaults and their rules are those of the kubelet 1.36. Some have no effect here, and the list says why; they are read and checked all the same, so
 that one file serves both, and one that is set to something else than its default is named as a warning.
 
 These \`featureGates\` have an effect:
@@ -79,7 +94,7 @@ ${Object.keys(gatesInForce())
   .map((gate) => `- ${code(gate)}`)
   .join('\n')}
 
-${table(rowsOf(kubeletFields))}
+${list(rowsOf(kubeletFields))}
 `;
 }
 

@@ -11,7 +11,7 @@ import { CustomResources } from './apiextensions/custom-resources.ts';
 import { ServedObjects } from './apiextensions/served-objects.ts';
 import { WebhookMetrics } from './admission/webhooks/webhook-metrics.ts';
 import { WebhookClient } from './webhooks/webhook-client.ts';
-import { CustomScales } from './apiextensions/custom-scales.ts';
+import { Scales } from './endpoints/handlers/scales.ts';
 import { Authority, type KeyPair } from '../pki/certificates.ts';
 import { ActingControllers } from './controllers/acting-controllers.ts';
 import type { MetricsApi } from './metrics-server/metrics-api.ts';
@@ -138,7 +138,7 @@ export class EmbeddedApiServer {
       ...(options.audit && { audit: options.audit }),
       resources,
       customs,
-      scales: new CustomScales({ world, resources, admission, customs }),
+      scales: new Scales({ world, resources, admission, customs }),
       subresources,
       signer,
       families: () => webhooks.metrics.families(),

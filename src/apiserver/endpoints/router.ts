@@ -5,7 +5,6 @@ import type { TokenSigner } from '../authentication/token-signer.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { CustomResources } from '../apiextensions/custom-resources.ts';
-import type { CustomScales } from '../apiextensions/custom-scales.ts';
 import { isGroup } from './discovery.ts';
 import {
   discovery,
@@ -46,6 +45,7 @@ import { noSniff } from '../request/headers.ts';
 import type { Upgrading } from '../request/upgrading.ts';
 import { warningsOf } from './exchange.ts';
 import type { ResourceApi } from './handlers/resource-api.ts';
+import type { Scales } from './handlers/scales.ts';
 import type { Subresources } from './handlers/subresources.ts';
 import { answerComponents, answerReview, type TransientDeps } from './handlers/transient.ts';
 import { sendError, sendText, warnOf } from './respond.ts';
@@ -62,7 +62,7 @@ export interface RouterDeps extends FilterDeps, TransientDeps {
   readonly authorizer: Authorizer;
   readonly resources: ResourceApi;
   readonly customs: CustomResources;
-  readonly scales: CustomScales;
+  readonly scales: Scales;
   readonly subresources: Subresources;
   readonly signer: TokenSigner;
   /** `metrics.k8s.io`, loaded on first use; absent: not served. */
@@ -170,8 +170,7 @@ export class Router {
     if (!sub) throw noSuchResource();
     if (target.name === '' && sub.verbs.includes(verbOfMethod(request.method)))
       throw badRequest('name must be provided');
-    if (kind.custom && sub.name === 'scale')
-      return this.#deps.scales.handle({ request, response, target, kind });
+    if (sub.name === 'scale') return this.#deps.scales.handle({ request, response, target, kind });
     const handler = kind.custom ? undefined : this.#deps.subresources.handler(kind.resource, sub.name);
     if (handler) return handler({ request, response, target, kind });
     if (!sub.verbs.includes(verbOfMethod(request.method))) throw methodNotAllowed();

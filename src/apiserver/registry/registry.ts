@@ -67,6 +67,8 @@ export interface PendingWrite {
   readonly old?: JsonObject;
   /** @throws {StatusError} for an invalid object */
   finish(admitted: JsonObject): JsonObject;
+  /** Returns what validating admission sees of the result, where that is not the object itself. */
+  shown?(finished: JsonObject): JsonObject;
   /** @param effects side effects of admission @returns undefined when the stored object has changed meanwhile: start again */
   commit(finished: JsonObject, effects?: () => void): Written | undefined;
 }

@@ -36,7 +36,7 @@ export async function admitted(
     const mutated = admitting.mutate(write.object);
     const changed = (mutated instanceof Promise ? await mutated : mutated) ?? write.object;
     const finished = write.finish(changed);
-    const judged = admitting.validate(finished);
+    const judged = admitting.validate(write.shown?.(finished) ?? finished);
     if (judged) await judged;
     if (conversion) await conversion.prepare(finished);
     const written = write.commit(finished, admitting.commit);

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EmbeddedApiServer } from '../../../../src/apiserver/index.ts';
+import { rule, configure, unconfigure } from '../../admission/webhooks/support.ts';
+import { type Answer, call } from '../../support.ts';
+import { allow, patching, startWebhook } from '../../webhooks/support.ts';
+
+let server: EmbeddedApiServer;
+beforeAll(async () => {
+  server = await EmbeddedApiServer.start({ externalControllers: true });
+});
+afterAll(() => server.stop());
+
+const template = {
+  metadata: { labels: { app: 'a', tier: 'x' } },
+  spec: { containers: [{ name: 'c', image: 'x' }] },
+};
+const selector = {
+  matchLabels: { app: 'a' },
+  matchExpressions: [{ key: 'tier', operator: 'In', values: ['x', 'w'] }],
+};
+const apps = '/apis/apps/v1/namespaces/default';
+const kinds = [
+  ['deployments', `${apps}/deployments`, selector, 'app=a,tier in (w,x)'],
+  ['replicasets', `${apps}/replicasets`, selector, 'app=a,tier in (w,x)'],
+  ['statefulsets', `${apps}/statefulsets`, selector, 'app=a,tier in (w,x)'],
+  [
+    'replicationcontrollers',
+    '/api/v1/namespaces/default/replicationcontrollers',
+    { tier: 'x', app: 'a' },
+    'app=a,tier=x',
+  ],
+] as const;
+const make = (path: string, name: string, of: object): Promise<Answer> =>
+  call(server, 'POST', path, {
+    metadata: { name },
+    spec: { replicas: 2, selector: of, template, serviceName: undefined },
+  });
+const merge = 'application/merge-patch+json';
+
+test.each(kinds)('the scale of %s is read, replaced and patched', async (_resource, path, of, text) => {
+  const made = await make(path, 'one', of);
+  expect(made.status).toBe(201);
+  const at = `${path}/one/scale`;
+  const { status, body } = await call(server, 'GET', at);
+  const { uid, resourceVersion, creationTimestamp } = made.body.metadata as unknown as Record<string, string>;
+  expect([status, body]).toEqual([
+    200,
+    {
+      kind: 'Scale',
+      apiVersion: 'autoscaling/v1',
+      metadata: { name: 'one', namespace: 'default', uid, resourceVersion, creationTimestamp },
+      spec: { replicas: 2 },
+      status: { replicas: 0, selector: text },
+    },
+  ]);
+  const put = await call(server, 'PUT', at, { ...body, spec: { replicas: 3 } });
+  expect([put.status, put.body]).toMatchObject([200, { kind: 'Scale', spec: { replicas: 3 } }]);
+  const stale = await call(server, 'PUT', at, { ...body, spec: { replicas: 4 } });
+  expect(stale.status).toBe(409);
+  const patched = await call(server, 'PATCH', at, { spec: { replicas: 5 } }, merge);
+  expect([patched.status, patched.body]).toMatchObject([200, { spec: { replicas: 5 } }]);
+  const strategic = 'application/strategic-merge-patch+json';
+  expect((await call(server, 'PATCH', at, { spec: { replicas: 6 } }, strategic)).body).toMatchObject({
+    spec: { replicas: 6 },
+  });
+  const object = await call(server, 'GET', `${path}/one`);
+  expect(object.body).toMatchObject({ spec: { replicas: 6 }, metadata: { generation: 4 } });
+});
+
+test('field owners of a scale own the replicas', async () => {
+  const path = `${apps}/deployments`;
+  await make(path, 'owned', selector);
+  const scale = {
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: { name: 'owned' },
+    spec: { replicas: 7 },
+  };
+  const apply = (query: string): Promise<Answer> =>
+    call(
+      server,
+      'PATCH',
+      `${path}/owned/scale?fieldManager=scaler${query}`,
+      scale,
+      'application/apply-patch+yaml',
+    );
+  const refused = await apply('');
+  expect([refused.status, refused.body]).toMatchObject([
+    409,
+    { details: { causes: [{ field: '.spec.replicas' }] } },
+  ]);
+  const forced = await apply('&force=true');
+  expect([forced.status, forced.body]).toMatchObject([200, { kind: 'Scale', spec: { replicas: 7 } }]);
+  const { metadata } = (await call(server, 'GET', `${path}/owned`)).body as unknown as {
+    readonly metadata: { readonly managedFields: readonly object[] };
+  };
+  expect(metadata.managedFields).toContainEqual(
+    expect.objectContaining({
+      manager: 'scaler',
+      operation: 'Apply',
+      subresource: 'scale',
+      apiVersion: 'apps/v1',
+      fieldsV1: { 'f:spec': { 'f:replicas': {} } },
+    }),
+  );
+});
+
+test.each([
+  [
+    'a name of another',
+    { metadata: { name: 'x' }, spec: {} },
+    400,
+    'the name of the object (x) does not match the name on the URL (bad)',
+  ],
+  [
+    'no name',
+    { spec: {} },
+    400,
+    'the name of the object (bad based on URL) was undeterminable: name must be provided',
+  ],
+  [
+    'a negative number',
+    { metadata: { name: 'bad' }, spec: { replicas: -1 } },
+    422,
+    'Scale.autoscaling "bad" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
+  ],
+  [
+    'another object’s UID',
+    { metadata: { name: 'bad', uid: 'u' }, spec: { replicas: 1 } },
+    409,
+    /^Operation cannot be fulfilled on deployments\/scale.apps "bad": Precondition failed: UID in precondition: u, UID in object meta: /,
+  ],
+])('a scale with %s is refused', async (_what, scale, code, message) => {
+  const path = `${apps}/deployments`;
+  await make(path, 'bad', selector);
+  const { status, body } = await call(server, 'PUT', `${path}/bad/scale`, {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    ...scale,
+  });
+  expect(status).toBe(code);
+  const found = (body as unknown as { readonly message: string }).message;
+  if (typeof message === 'string') expect(found).toBe(message);
+  else expect(found).toMatch(message);
+});
+
+test('what is not there has no scale, and a dry run writes nothing', async () => {
+  const path = `${apps}/deployments`;
+  expect((await call(server, 'GET', `${path}/none/scale`)).body).toMatchObject({
+    code: 404,
+    message: 'deployments.apps "none" not found',
+  });
+  await make(path, 'dry', selector);
+  const dry = await call(server, 'PATCH', `${path}/dry/scale?dryRun=All`, { spec: { replicas: 9 } }, merge);
+  expect(dry.body).toMatchObject({ spec: { replicas: 9 } });
+  expect((await call(server, 'GET', `${path}/dry/scale`)).body).toMatchObject({ spec: { replicas: 2 } });
+});
+
+test('admission sees the Scale, and may change it', async () => {
+  const webhook = await startWebhook(server, (review) =>
+    patching(review, { op: 'replace', path: '/spec/replicas', value: 4 }),
+  );
+  const validating = await startWebhook(server, allow);
+  const rules = [rule('deployments/scale')];
+  await configure(server, 'mutating', 'm', webhook, { rules });
+  await configure(server, 'validating', 'v', validating, { rules });
+  const path = `${apps}/deployments`;
+  await make(path, 'seen', selector);
+  const { body } = await call(server, 'PATCH', `${path}/seen/scale`, { spec: { replicas: 100 } }, merge);
+  expect(body).toMatchObject({ spec: { replicas: 4 } });
+  expect(webhook.seen[0]?.review.request).toMatchObject({
+    kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    resource: { group: 'apps', version: 'v1', resource: 'deployments' },
+    subResource: 'scale',
+    operation: 'UPDATE',
+    object: { kind: 'Scale', apiVersion: 'autoscaling/v1', spec: { replicas: 100 } },
+    oldObject: { kind: 'Scale', spec: { replicas: 2 } },
+  });
+  expect(validating.seen[0]?.review.request).toMatchObject({
+    object: { kind: 'Scale', spec: { replicas: 4 } },
+  });
+  await unconfigure(server, 'mutating', 'm');
+  await unconfigure(server, 'validating', 'v');
+  await webhook.stop();
+  await validating.stop();
+});

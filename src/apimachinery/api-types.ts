@@ -111,26 +111,64 @@ const merges: Readonly<Record<string, ListMerge>> = tableOf({
       'ReplicaSet',
       'DaemonSet',
       'StatefulSet',
-      'Job',
       'PodDisruptionBudget',
       'PersistentVolumeClaim',
       'ReplicationController',
       'APIService',
       'FlowSchema',
-      'CustomResourceDefinition',
+      'PriorityLevelConfiguration',
+      'V2HorizontalPodAutoscaler',
       'ServiceCIDR',
     ].map((kind): [string, ListMerge] => [`${kind}Status.conditions`, byType]),
+  ),
+  'ComponentStatus.conditions': byType,
+  'JobStatus.conditions': { ...atomicList, patchKey: 'type' },
+  'ResourceStatus.resources': { kind: 'map', keys: ['resourceID'] },
+  'JSONSchemaProps.x-kubernetes-validations': { kind: 'map', keys: ['rule'], patchKey: 'rule' },
+  ...Object.fromEntries(
+    ['ValidatingAdmissionPolicy', 'CustomResourceDefinition'].map((kind): [string, ListMerge] => [
+      `${kind}Status.conditions`,
+      { kind: 'map', keys: ['type'] },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      'MutatingAdmissionPolicySpec',
+      'ValidatingAdmissionPolicySpec',
+      'MutatingWebhook',
+      'ValidatingWebhook',
+    ].map((type): [string, ListMerge] => [`${type}.matchConditions`, byName]),
+  ),
+  'ValidatingAdmissionPolicySpec.variables': byName,
+  ...Object.fromEntries(
+    [
+      'ContainerRestartRuleOnExitCodes.values',
+      'PodFailurePolicyOnExitCodesRequirement.values',
+      'NodeAllocatableResourceClaimStatus.containers',
+      'UncountedTerminatedPods.failed',
+      'UncountedTerminatedPods.succeeded',
+      'CSIDriverSpec.volumeLifecycleModes',
+      'ValidatingAdmissionPolicyBindingSpec.validationActions',
+      'Endpoint.addresses',
+      'NonResourcePolicyRule.nonResourceURLs',
+      'NonResourcePolicyRule.verbs',
+      'ResourcePolicyRule.apiGroups',
+      'ResourcePolicyRule.namespaces',
+      'ResourcePolicyRule.resources',
+      'ResourcePolicyRule.verbs',
+    ].map((place): [string, ListMerge] => [place, { kind: 'set', keys: [] }]),
   ),
   'MutatingWebhookConfiguration.webhooks': byName,
   'ValidatingWebhookConfiguration.webhooks': byName,
 });
 
-/** Structs that server-side apply treats as one value. */
+/** Structs that server-side apply treats as one value: types, or single fields. */
 const atomicStructs = new Set(
   (
     'LabelSelector NodeSelector NodeSelectorTerm ObjectReference LocalObjectReference SecretKeySelector ConfigMapKeySelector ' +
     'FileKeySelector ObjectFieldSelector ResourceFieldSelector TypedLocalObjectReference SecretReference OwnerReference ' +
-    'TopologySelectorTerm TypedObjectReference RoleRef EndpointSubset'
+    'TopologySelectorTerm RoleRef EndpointSubset ScopeSelector ServiceBackendPort MatchResources NamedRuleWithOperations ParamKind ParamRef ' +
+    'Variable RbacV1Subject HorizontalPodAutoscalerSpec.scaleTargetRef'
   ).split(' '),
 );
 /** Maps that server-side apply treats as one value. */
@@ -209,6 +247,7 @@ const pointers = words(
    JSONSchemaProps.maxItems JSONSchemaProps.maxLength JSONSchemaProps.maxProperties JSONSchemaProps.maximum JSONSchemaProps.minItems
    JSONSchemaProps.minLength JSONSchemaProps.minProperties JSONSchemaProps.minimum JSONSchemaProps.multipleOf JSONSchemaProps.$ref
    JSONSchemaProps.x-kubernetes-list-type JSONSchemaProps.x-kubernetes-map-type JSONSchemaProps.x-kubernetes-preserve-unknown-fields
+   HTTPIngressPath.pathType MutatingWebhook.sideEffects ValidatingWebhook.sideEffects NodeAllocatableResourceMapping.capacityKey
    ExemptPriorityLevelConfiguration.nominalConcurrencyShares ExemptPriorityLevelConfiguration.lendablePercent
    LimitedPriorityLevelConfiguration.nominalConcurrencyShares LimitedPriorityLevelConfiguration.lendablePercent
    LimitedPriorityLevelConfiguration.borrowingLimitPercent SuccessPolicyRule.succeededIndexes SuccessPolicyRule.succeededCount
@@ -247,12 +286,27 @@ const always = words(
    PersistentVolumeClaimCondition.lastTransitionTime CertificateSigningRequestCondition.lastUpdateTime
    CertificateSigningRequestCondition.lastTransitionTime PodDisruptionBudgetStatus.disruptionsAllowed
    PodDisruptionBudgetStatus.currentHealthy PodDisruptionBudgetStatus.desiredHealthy PodDisruptionBudgetStatus.expectedPods CSINode.spec PodTemplateSpec.metadata CoreV1Event.metadata ConfigMap.metadata Secret.metadata ServiceAccount.metadata
-   PersistentVolumeClaimTemplate.metadata TokenRequestSpec.audiences`,
+   PersistentVolumeClaimTemplate.metadata TokenRequestSpec.audiences
+   ReplicationControllerCondition.lastTransitionTime APIService.spec APIService.status APIServiceCondition.lastTransitionTime
+   ControllerRevision.data DaemonSetCondition.lastTransitionTime ReplicaSetCondition.lastTransitionTime
+   StatefulSetCondition.lastTransitionTime V2HorizontalPodAutoscaler.status V2HorizontalPodAutoscalerCondition.lastTransitionTime
+   V2HorizontalPodAutoscalerStatus.currentMetrics HorizontalPodAutoscaler.status JobTemplateSpec.metadata JobCondition.lastProbeTime
+   JobCondition.lastTransitionTime VolumeError.time MutatingAdmissionPolicy.spec MutatingAdmissionPolicyBinding.spec
+   ValidatingAdmissionPolicy.spec ValidatingAdmissionPolicy.status ValidatingAdmissionPolicyBinding.spec ResourceClaimTemplateSpec.metadata
+   ResourceClaimSpec.devices FlowSchema.spec FlowSchemaSpec.matchingPrecedence FlowSchema.status
+   FlowSchemaCondition.lastTransitionTime PriorityLevelConfiguration.spec LimitedPriorityLevelConfiguration.limitResponse
+   QueuingConfiguration.handSize QueuingConfiguration.queueLengthLimit QueuingConfiguration.queues PriorityLevelConfiguration.status
+   PriorityLevelConfigurationCondition.lastTransitionTime`,
 );
 
 /** Required scalars and lists that Go omits when empty. */
 const omitted = words(
-  `NodeSystemInfo.swap NodeStatus.phase PodSpec.nodeName RoleRef.apiGroup DeploymentSpec.selector ResourceFieldSelector.containerName`,
+  `NodeSystemInfo.swap NodeStatus.phase PodSpec.nodeName DeploymentSpec.selector ResourceFieldSelector.containerName
+   DaemonSetSpec.selector ReplicaSetSpec.selector StatefulSetSpec.selector ContainerRestartRule.action ContainerRestartRuleOnExitCodes.operator
+   PodCertificateProjection.keyType PodCertificateProjection.signerName ImageVolumeStatus.imageRef IPAddressSpec.parentRef
+   ParentReference.name ParentReference.resource ValidatingAdmissionPolicyBindingSpec.policyName
+   ValidatingAdmissionPolicyBindingSpec.validationActions CapacityRequestPolicyRange.min DeviceCounterConsumption.counters
+   CounterSet.counters ScaleIOVolumeSource.secretRef ScaleIOPersistentVolumeSource.secretRef TokenReviewSpec.token`,
 );
 
 /** Fields of type quantity: `100m`, `1Gi`. */
@@ -292,7 +346,7 @@ function shapeOf(text: string, place: string): Shape {
   const [scalar, named] = text.split('~');
   if (named !== undefined)
     return { is: 'scalar', scalar: scalar as Scalar, named: named.includes('.') ? named : `v1.${named}` };
-  return { is: 'struct', type: text, atomic: atomicStructs.has(text) };
+  return { is: 'struct', type: text, atomic: atomicStructs.has(text) || atomicStructs.has(place) };
 }
 
 const cache = new Map<string, ReadonlyMap<string, FieldType>>();

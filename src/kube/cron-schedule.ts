@@ -104,7 +104,9 @@ export function isTimeZone(name: string): boolean {
   // the database has no offsets, which the formatter would take
   if (/^[+-]/.test(name)) return false;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    // the database's names are in the case of its files
+    return timeZone === name || timeZone.toLowerCase() !== name.toLowerCase();
   } catch {
     return false;
   }

@@ -24,3 +24,21 @@ export function canonicalIp(ip: string): string {
   const [high, low] = [Number.parseInt(v4[1] ?? '', 16), Number.parseInt(v4[2] ?? '', 16)];
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
+
+/** Returns an IP address in canonical form as a number, and how many bits it has. */
+function numberOf(ip: string): readonly [value: bigint, width: number] {
+  const join = (parts: readonly string[], base: number, bits: bigint): bigint =>
+    parts.reduce((sum, part) => (sum << bits) | BigInt(Number.parseInt(part, base)), 0n);
+  if (isIPv4(ip)) return [join(ip.split('.'), 10, 8n), 32];
+  const [head = '', tail = ''] = ip.split('::');
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
+  const [first, last] = [groups(head), groups(tail)];
+  const zeros = Array.from({ length: 8 - first.length - last.length }, () => '0');
+  return [join([...first, ...zeros, ...last], 16, 16n), 128];
+}
+
+/** True when an address has bits beyond the length of its prefix: `10.0.0.1/8`. */
+export function hasHostBits(ip: string, prefix: number): boolean {
+  const [value, width] = numberOf(canonicalIp(ip));
+  return (value & ((1n << BigInt(width - prefix)) - 1n)) !== 0n;
+}

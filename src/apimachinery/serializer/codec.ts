@@ -269,7 +269,7 @@ function leftOut(field: FieldType, value: unknown): boolean {
 function absent(field: FieldType): unknown {
   if (!field.always && !field.required) return undefined;
   if (field.shape.is === 'struct') return emptyStruct(field.shape.type);
-  if (field.shape.is === 'scalar') return scalarZero(field.shape.scalar);
+  if (field.shape.is === 'scalar') return field.pointer ? null : scalarZero(field.shape.scalar);
   return field.always || field.required ? null : undefined;
 }
 
@@ -312,7 +312,7 @@ const isObjectOrList = (value: unknown): value is object => typeof value === 'ob
 /** Returns what is written of a decoded field: undefined when it is omitted, `null` for an empty list that is always written. */
 function writtenOf(field: FieldType, read: unknown): unknown {
   if (leftOut(field, read)) return undefined;
-  return field.always && Array.isArray(read) && read.length === 0 ? null : read;
+  return (field.always || field.required) && Array.isArray(read) && read.length === 0 ? null : read;
 }
 
 /** Adds the fields that Go writes even when unset. */

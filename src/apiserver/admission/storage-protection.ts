@@ -1,24 +1,26 @@
 import { type JsonObject, listAt, objectAt, withMetadata } from '../../apimachinery/json.ts';
-import { type AdmissionPlugin, isResource } from './plugin.ts';
+import { tableOf } from '../../base/own.ts';
+import type { AdmissionPlugin } from './plugin.ts';
 
-/** Adds a finalizer to each new claim and volume, so that it is not deleted while in use. */
+const finalizers: Readonly<Record<string, string>> = tableOf({
+  persistentvolumes: 'kubernetes.io/pv-protection',
+  persistentvolumeclaims: 'kubernetes.io/pvc-protection',
+  volumeattributesclasses: 'kubernetes.io/vac-protection',
+});
+const groups = new Set(['', 'storage.k8s.io']);
+
+/** Adds a finalizer to each new claim, volume and volume attributes class, so that it is not deleted while in use. */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
   handles: (operation, kind, subresource) =>
     operation === 'CREATE' &&
     subresource === '' &&
-    (isResource(kind, 'persistentvolumeclaims') || isResource(kind, 'persistentvolumes')),
-  admit: ({ object, kind }) =>
-    object &&
-    protectedBy(
-      object,
-      kind.resource === 'persistentvolumes' ? 'kubernetes.io/pv-protection' : 'kubernetes.io/pvc-protection',
-    ),
+    groups.has(kind.group) &&
+    finalizers[kind.resource] !== undefined,
+  admit: ({ object, kind }) => object && protectedBy(object, finalizers[kind.resource] ?? ''),
 };
 
 function protectedBy(object: JsonObject, finalizer: string): JsonObject {
-  const finalizers = listAt(objectAt(object, 'metadata'), 'finalizers');
-  return finalizers.includes(finalizer)
-    ? object
-    : withMetadata(object, { finalizers: [...finalizers, finalizer] });
+  const list = listAt(objectAt(object, 'metadata'), 'finalizers');
+  return list.includes(finalizer) ? object : withMetadata(object, { finalizers: [...list, finalizer] });
 }

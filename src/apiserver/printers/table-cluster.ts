@@ -105,7 +105,7 @@ const storagePrinters: Printers = {
     (one, now) => [
       `${nameOf(one)}${isDefault(one) ? ' (default)' : ''}`,
       stringAt(one, 'provisioner'),
-      stringAt(one, 'reclaimPolicy') || 'Delete',
+      textOf(one['reclaimPolicy'] ?? 'Delete'),
       stringAt(one, 'volumeBindingMode') || 'Immediate',
       flag(one, 'allowVolumeExpansion'),
       createdAgo(one, now),
@@ -159,11 +159,6 @@ const storagePrinters: Printers = {
       ];
     },
   ),
-  'storage.k8s.io/csistoragecapacities': printer(cols('Name', 'StorageClassName', 'Capacity'), (one) => [
-    nameOf(one),
-    stringAt(one, 'storageClassName'),
-    one['capacity'] === undefined ? '<unset>' : textOf(one['capacity']),
-  ]),
 };
 
 const flowPrinters: Printers = {

@@ -5,6 +5,7 @@ import type { Kind } from '../../apimachinery/kinds.ts';
 import type { ResetFields } from '../../apimachinery/managed-fields/managed-fields.ts';
 import { causeOf, type FieldFault } from '../../apimachinery/status-error.ts';
 import { bump } from './deletion.ts';
+import { withEmpties } from './empties.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-rules.ts';
 import { commonStrategy, mainRules, specPaths } from './strategies.ts';
 import type { Strategy, UpdateRules } from './strategy.ts';
@@ -29,8 +30,8 @@ export interface KindRules {
 /** StatusRules holds what is particular to a kind's status subresource. */
 export interface StatusRules {
   readonly faults?: (object: JsonObject, old: JsonObject) => Iterable<FieldError>;
-  /** Members of the metadata that a status update leaves unchanged. Default none. */
-  readonly frozenMetadata?: readonly string[];
+  /** Members of the metadata that a status update leaves unchanged, or all of them. Default none. */
+  readonly frozenMetadata?: readonly string[] | 'all';
   /** Sets and drops fields before validation. */
   readonly prepare?: (object: JsonObject, old: JsonObject) => JsonObject;
   readonly warnings?: (object: JsonObject) => readonly string[];
@@ -52,7 +53,7 @@ export function strategyOf(kind: Kind, rules: KindRules): Strategy {
       const next = prepare?.(bare, undefined, context) ?? bare;
       return counted ? withMetadata(next, { generation: 1 }) : next;
     },
-    validateCreate: (object) => causes(faults?.(object, undefined)),
+    validateCreate: (object, { empties }) => causes(faults?.(withEmpties(object, empties), undefined)),
     ...(warnings && { warnings: (object) => warnings(object, undefined) }),
     main: { ...mainRules(kind, hasStatus), ...updateRules(kind, rules, hasStatus) },
     subresources: hasStatus ? { ...common.subresources, status: statusUpdateRules(kind, status ?? {}) } : {},
@@ -65,39 +66,48 @@ function updateRules(kind: Kind, rules: KindRules, hasStatus: boolean): Partial<
   const common = mainRules(kind, hasStatus);
   return {
     prepare(object, old, context) {
-      const status = { status: hasStatus ? old['status'] : object['status'] };
-      const prepared = prepare?.({ ...object, ...status }, old, context) ?? object;
+      const standing = hasStatus ? { ...object, status: old['status'] } : object;
+      const prepared = prepare?.(standing, old, context) ?? object;
       const next = common.prepare(prepared, old, context);
       if (!counted) return next;
       const generation = metadataOf(old)['generation'];
       return withMetadata(next, sameJson(counted(next), counted(old)) ? { generation } : bump(old));
     },
     validatesMetadata: true,
-    validate: (object, old) => [
+    validate: (object, old, { empties }) => [
       ...validateMetadataUpdate(object, old, kind),
       ...(rules.revalidatesMetadata ? validateMetadata(object, kind) : []),
-      ...causes(faults?.(object, old)),
+      ...causes(faults?.(withEmpties(object, empties), old)),
     ],
     ...(warnings && { warnings }),
   };
 }
+
+/** Metadata that the server writes itself on every update. */
+const always = new Set(['managedFields', 'resourceVersion']);
 
 /** Returns the rules of updates of the status: nothing else of the object changes but its metadata. */
 function statusUpdateRules(kind: Kind, rules: StatusRules): UpdateRules {
   const { frozenMetadata = [], prepare, faults, warnings } = rules;
   const reset: ResetFields = [
     ...specPaths(kind.type),
-    ...frozenMetadata.map((key) => ['f:metadata', `f:${key}`]),
+    ...(frozenMetadata === 'all'
+      ? [['f:metadata']]
+      : frozenMetadata.map((key) => ['f:metadata', `f:${key}`])),
   ];
   return {
     reset,
     prepare(object, old) {
       const { status: _s, ...rest } = old;
-      const frozen = frozenMetadata.map((key) => [key, ownMember(metadataOf(old), key)] as const);
+      const keys = frozenMetadata === 'all' ? Object.keys(metadataOf(object)) : frozenMetadata;
+      const frozen = keys
+        .filter((key) => !always.has(key))
+        .map((key) => [key, ownMember(metadataOf(old), key)] as const);
       const next = withMetadata(
         {
           ...rest,
-          metadata: metadataOf(object),
+          metadata:
+            frozenMetadata === 'all' ? { ...metadataOf(old), ...metadataOf(object) } : metadataOf(object),
           ...(object['status'] === undefined ? {} : { status: object['status'] }),
         },
         Object.fromEntries(frozen),

@@ -5,6 +5,7 @@ import {
   validateMetadata as metadataFaults,
 } from '../../kube/validation/metadata.ts';
 import { validateMetadataUpdate as updateFaults } from '../../kube/validation/metadata-update.ts';
+import { canonicalAddress } from './validation/address-rules.ts';
 import { dns1123Label, dns1123Subdomain } from '../../kube/validation/name-rules.ts';
 import {
   canonicalJson,
@@ -33,6 +34,7 @@ const checks: Readonly<Record<string, NameCheck>> = tableOf({
   ClusterRoleBinding: pathSegment,
   CertificateSigningRequest: () => [],
   PodDisruptionBudget: pathSegment,
+  IPAddress: (name) => [...canonicalAddress('', name)].map(({ detail }) => detail),
 });
 
 /** Returns the name check of a kind. */

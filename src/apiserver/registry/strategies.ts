@@ -17,21 +17,25 @@ const counted = new Set(
 
 /** Kinds whose DELETE returns the object instead of a Status. */
 const returned = new Set(
-  'Pod Service ServiceAccount PersistentVolume PersistentVolumeClaim ResourceQuota PodTemplate StorageClass CSINode CSIDriver VolumeAttachment VolumeAttributesClass'.split(
+  'Pod Service ServiceAccount PersistentVolume PersistentVolumeClaim ResourceQuota PodTemplate StorageClass CSINode CSIDriver VolumeAttachment VolumeAttributesClass DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice'.split(
     ' ',
   ),
 );
 
 /** Kinds that PUT and apply may create. */
 const putCreates = new Set(
-  'Lease Event Endpoints LimitRange Service RuntimeClass Role RoleBinding ClusterRole ClusterRoleBinding CSIStorageCapacity'.split(
+  'Lease Event Endpoints LimitRange Service RuntimeClass Role RoleBinding ClusterRole ClusterRoleBinding'.split(
     ' ',
   ),
 );
 
 /** Kinds whose PUT requires a resourceVersion. */
 const conditionalOnly = new Set(
-  'Lease APIService CustomResourceDefinition PodDisruptionBudget ServiceCIDR IPAddress'.split(' '),
+  (
+    'Lease APIService CustomResourceDefinition PodDisruptionBudget RuntimeClass CSIDriver CSINode CSIStorageCapacity VolumeAttachment ' +
+    'MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ' +
+    'ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration ClusterTrustBundle'
+  ).split(' '),
 );
 
 const contentKeys = (object: JsonObject): JsonObject => {

@@ -7,6 +7,34 @@ import { cronJobStrategy } from './batch/cron-job.ts';
 import { jobStrategy } from './batch/job.ts';
 import { podTemplateStrategy } from './core/pod-template.ts';
 import { replicationControllerStrategy } from './core/replication-controller.ts';
+import { endpointSliceStrategy } from './discovery/endpoint-slice.ts';
+import { ingressClassStrategy } from './networking/ingress-class.ts';
+import { ingressStrategy } from './networking/ingress.ts';
+import { ipAddressStrategy } from './networking/ip-address.ts';
+import { networkPolicyStrategy } from './networking/network-policy.ts';
+import { serviceCidrStrategy } from './networking/service-cidr.ts';
+import { clusterRoleBindingStrategy, roleBindingStrategy } from './rbac/role-binding.ts';
+import { clusterRoleStrategy, roleStrategy } from './rbac/role.ts';
+import {
+  mutatingBindingStrategy,
+  mutatingPolicyStrategy,
+} from './admissionregistration/mutating-admission-policy.ts';
+import {
+  validatingBindingStrategy,
+  validatingPolicyStrategy,
+} from './admissionregistration/validating-admission-policy.ts';
+import {
+  mutatingWebhooksStrategy,
+  validatingWebhooksStrategy,
+} from './admissionregistration/webhook-configuration.ts';
+import { flowSchemaStrategy } from './flowcontrol/flow-schema.ts';
+import { priorityLevelStrategy } from './flowcontrol/priority-level-configuration.ts';
+import { csiDriverStrategy } from './storage/csi-driver.ts';
+import { csiNodeStrategy } from './storage/csi-node.ts';
+import { csiStorageCapacityStrategy } from './storage/csi-storage-capacity.ts';
+import { storageClassStrategy } from './storage/storage-class.ts';
+import { volumeAttachmentStrategy } from './storage/volume-attachment.ts';
+import { volumeAttributesClassStrategy } from './storage/volume-attributes-class.ts';
 import { csrStrategy } from './certificates/csr.ts';
 import { definitionStrategy } from '../apiextensions/definition-strategy.ts';
 import { keptKinds, type Kind } from '../../apimachinery/kinds.ts';
@@ -59,6 +87,30 @@ const own: readonly Strategy[] = [
   podTemplateStrategy,
   jobStrategy,
   cronJobStrategy,
+  endpointSliceStrategy,
+  ingressStrategy,
+  ingressClassStrategy,
+  networkPolicyStrategy,
+  serviceCidrStrategy,
+  ipAddressStrategy,
+  roleStrategy,
+  clusterRoleStrategy,
+  roleBindingStrategy,
+  clusterRoleBindingStrategy,
+  storageClassStrategy,
+  csiDriverStrategy,
+  csiNodeStrategy,
+  csiStorageCapacityStrategy,
+  volumeAttachmentStrategy,
+  volumeAttributesClassStrategy,
+  flowSchemaStrategy,
+  priorityLevelStrategy,
+  mutatingWebhooksStrategy,
+  validatingWebhooksStrategy,
+  validatingPolicyStrategy,
+  validatingBindingStrategy,
+  mutatingPolicyStrategy,
+  mutatingBindingStrategy,
 ];
 const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
 

@@ -94,6 +94,19 @@ export const dns1035Label: NameRule = rule(
 /** RFC 1123 DNS subdomain: labels separated by dots, at most 253. */
 export const dns1123Subdomain: NameRule = rule(patterns.subdomain, subdomainMessage, 253);
 
+const wildcard = `\\*\\.${subdomain1123}`;
+
+/** Subdomain behind a wildcard: `*.example.com`. */
+export const wildcardDomain: NameRule = rule(
+  whole(wildcard),
+  regexError(
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+    wildcard,
+    '*.example.com',
+  ),
+  253,
+);
+
 /** Like a subdomain, with underscores: DNS search paths. */
 export const dns1123SubdomainWithUnderscore: NameRule = rule(patterns.underscore, underscoreMessage, 253);
 

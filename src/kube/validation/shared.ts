@@ -1,5 +1,6 @@
 import { ownMember } from '../../base/own.ts';
 import { isIP } from 'node:net';
+import { hasHostBits } from '../ip.ts';
 import { type Faults, forbidden, invalid, invalidEach, required } from './field-error.ts';
 import {
   dns1123Label,
@@ -104,6 +105,8 @@ export function* cidrBlock(field: string, value: string): Faults {
   else if (detail.includes('leading 0s') || /^0\d/.test(bits))
     yield invalid(field, value, 'must not have leading 0s in IP or prefix length');
   else if (detail !== '') yield invalid(field, value, 'must not have an IPv4-mapped IPv6 address');
+  else if (hasHostBits(ip, Number(bits)))
+    yield invalid(field, value, 'must not have bits set beyond the prefix length');
 }
 
 type Requirement = {

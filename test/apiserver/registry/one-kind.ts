@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/apimachinery/json.ts';
 import type { Writer } from '../../../src/apimachinery/managed-fields/managed-fields.ts';
 import { StatusError } from '../../../src/apimachinery/status-error.ts';
@@ -32,7 +33,10 @@ export class OneKind {
     return this.#write((context) =>
       this.#registry.create(
         this.#namespace,
-        { ...object, metadata: { name: 'one', ...(object['metadata'] as JsonObject | undefined) } },
+        this.#registry.decode({
+          ...object,
+          metadata: { name: 'one', ...(object['metadata'] as JsonObject | undefined) },
+        }),
         this.#writer,
         context,
       ),
@@ -45,7 +49,7 @@ export class OneKind {
       (context) =>
         this.#registry.update(
           { namespace: this.#namespace, name: 'one', subresource },
-          change,
+          (standing) => this.#registry.decode(change(standing)),
           this.#writer,
           context,
         ).object,
@@ -130,3 +134,56 @@ export const withSpec =
 export const withStatus =
   (status: JsonObject): ((standing: JsonObject) => JsonObject) =>
   (standing) => ({ ...standing, status });
+
+/** Returns the object with the members of a JSON merge patch. */
+export function patched(patch: JsonObject): (standing: JsonObject) => JsonObject {
+  return (standing) => merge(standing, patch) as JsonObject;
+}
+
+function merge(value: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const target = { ...(typeof value === 'object' && !Array.isArray(value) ? value : {}) } as Record<
+    string,
+    unknown
+  >;
+  for (const [key, inner] of Object.entries(patch)) target[key] = merge(target[key], inner);
+  return target;
+}
+
+/** One kind's table: what is created of minimal objects, what is wrong with others, and what updates change. */
+export interface KindTable {
+  /** Objects, and what they are after their defaults, without the metadata of every object. */
+  readonly created?: readonly (readonly [object: JsonObject, created: JsonObject])[];
+  readonly rejected?: readonly (readonly [object: JsonObject, faults: readonly string[]])[];
+  readonly updates?: {
+    readonly of: JsonObject;
+    /** Merge patches, of a subresource or of the object, with what is wrong, or the generation after them. */
+    readonly patches: readonly (readonly [
+      patch: JsonObject,
+      subresource: string,
+      outcome: readonly string[] | number,
+    ])[];
+  };
+}
+
+/** Defines the tests of one kind's table. */
+export function testKind(strategy: Strategy, { created = [], rejected = [], updates }: KindTable): void {
+  const { kind } = strategy.kind;
+  test.for(created)(`${kind} gets its defaults: %j`, ([object, expected]) => {
+    const outcome = new OneKind(strategy).create(object);
+    expect(outcome.faults).toEqual([]);
+    expect(body(outcome.object)).toEqual(expected);
+  });
+  test.for(rejected)(`${kind} is rejected: %j`, ([object, faults]) => {
+    expect(new OneKind(strategy).create(object).faults).toEqual(faults);
+  });
+  test.runIf(updates)(`${kind} changes as its rules allow`, () => {
+    const objects = new OneKind(strategy);
+    expect(objects.create(updates?.of ?? {}).faults).toEqual([]);
+    for (const [patch, subresource, expected] of updates?.patches ?? []) {
+      const { object, faults } = objects.update(patched(patch), subresource);
+      const generation = (object['metadata'] as JsonObject | undefined)?.['generation'];
+      expect(faults.length > 0 ? faults : (generation ?? 0), JSON.stringify(patch)).toEqual(expected);
+    }
+  });
+}

@@ -46,7 +46,7 @@ function defaults(set: JsonObject): JsonObject {
   const type = textOr(update, 'type', 'RollingUpdate');
   const rolling = { maxUnavailable: 1, maxSurge: 0, ...objectAt(update, 'rollingUpdate') };
   return withTemplateDefaults({
-    ...set,
+    ...numbered(set, generationOf(set)),
     spec: {
       revisionHistoryLimit: 10,
       ...spec,

@@ -47,7 +47,7 @@ function* podConditions(field: string, patterns: readonly JsonObject[]): Faults 
 }
 
 function* exitCodeValues(field: string, operator: string, values: readonly number[]): Faults {
-  if (values.length === 0) yield invalid(field, null, 'at least one value is required');
+  if (values.length === 0) yield invalid(field, values, 'at least one value is required');
   else if (values.length > most.values) yield tooMany(field, values.length, most.values);
   const seen = new Set<number>();
   for (const [i, value] of values.entries()) {
@@ -147,7 +147,11 @@ export function* successPolicy(field: string, spec: JsonObject): Faults {
       SucceededIndexes: rule['succeededIndexes'] ?? null,
       SucceededCount: rule['succeededCount'] ?? null,
     }));
-    yield invalid(field, { Rules: rules.length > 0 ? shown : null }, 'requires indexed completion mode');
+    yield invalid(
+      field,
+      { Rules: policy['rules'] === undefined ? null : shown },
+      'requires indexed completion mode',
+    );
     return;
   }
   const at = `${field}.rules`;

@@ -78,8 +78,11 @@ function withSelector(job: JsonObject): JsonObject {
     'batch.kubernetes.io/controller-uid': uid,
     ...objectAt(selector, 'matchLabels'),
   };
+  // labels that were taken from the template get the generated ones too: in Kubernetes both are one map
+  const shared = labelsOf(job) === labelsOf(template);
   return {
     ...job,
+    ...(shared && { metadata: { ...metadataOf(job), labels } }),
     spec: {
       ...spec,
       selector: { ...selector, matchLabels },

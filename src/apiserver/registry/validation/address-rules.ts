@@ -1,8 +1,9 @@
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
 import { goQuote } from '../../../go/go-quote.ts';
 import { canonicalIp } from '../../../kube/ip.ts';
+import { type Faults, invalid } from '../../../kube/validation/field-error.ts';
 import { cidrBlock, ipAddress } from '../../../kube/validation/shared.ts';
-import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
+import { causeOf, type FieldFault } from '../../../apimachinery/status-error.ts';
 
 type Family = 'ipv4' | 'ipv6';
 const familyOf = (ip: string): Family => (isIPv6(ip) ? 'ipv6' : 'ipv4');
@@ -34,12 +35,14 @@ export const cidrFaults = (field: string, cidr: string): FieldFault[] =>
   [...cidrBlock(field, cidr)].map(causeOf);
 
 /** Validates that an address is not loopback, link-local or unspecified. Follows Kubernetes `ValidateNonSpecialIP`. */
-export function nonSpecialFaults(field: string, ip: string): FieldFault[] {
+export const nonSpecialFaults = (field: string, ip: string): FieldFault[] =>
+  [...specialAddress(field, ip)].map(causeOf);
+
+/** Yields errors of an address that is loopback, link-local or unspecified. */
+export function* specialAddress(field: string, ip: string): Faults {
   const family = familyOf(ip);
-  if (unspecified.check(ip, family)) return [fault.invalid(field, ip, `may not be unspecified (${ip})`)];
-  return special
-    .filter(([within]) => within.check(ip, family))
-    .map(([, why]) => fault.invalid(field, ip, why));
+  if (unspecified.check(ip, family)) yield invalid(field, ip, `may not be unspecified (${ip})`);
+  else for (const [within, why] of special) if (within.check(ip, family)) yield invalid(field, ip, why);
 }
 
 /** Warns of an address that is not in canonical form. Follows apimachinery `GetWarningsForIP`. */
@@ -54,4 +57,13 @@ export function ipWarnings(field: string, ip: string): string[] {
     : [
         `${field}: IPv6 address ${goQuote(ip)} should be in RFC 5952 canonical format (${JSON.stringify(address)})`,
       ];
+}
+
+/** Validates an IP address that must be in canonical form. Follows apimachinery `IsValidIP`. */
+export function* canonicalAddress(field: string, ip: string): Faults {
+  const wrong = [...ipAddress(field, ip)];
+  yield* wrong;
+  if (wrong.length > 0 || !isIPv6(ip)) return;
+  const { address } = new SocketAddress({ address: ip, family: 'ipv6' });
+  if (address !== ip) yield invalid(field, ip, `must be in canonical form (${goQuote(address)})`);
 }

@@ -1,17 +1,10 @@
-import { ownMember, setOwn } from '../../../base/own.ts';
 import { initContainersRestart, metadataAndSpec, validatePod } from '../../../kube/validation/pod.ts';
 import { validatePodUpdate } from '../../../kube/validation/pod-update.ts';
 import type { Pod } from '../../../kube/types.ts';
 import { formDiff } from '../../../kube/validation/spec-diff.ts';
 import type { Empties } from '../../../apimachinery/serializer/codec.ts';
-import {
-  type Draft,
-  type JsonObject,
-  objectAt,
-  objectsAt,
-  sameJson,
-  valueAt,
-} from '../../../apimachinery/json.ts';
+import { type JsonObject, objectAt, objectsAt, sameJson, valueAt } from '../../../apimachinery/json.ts';
+import { withEmpties } from '../empties.ts';
 import { resizeFaults } from './pod-resize-validation.ts';
 import { podStatusFaults } from './pod-status-validation.ts';
 import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
@@ -28,28 +21,18 @@ export interface PodValidation {
 
 const asPod = (object: JsonObject): Pod => object;
 
+/** Returns the empty lists and maps of the spec. */
+const specOnly = (empties: Empties = new Map()): Empties =>
+  new Map([...empties].filter(([path]) => path.startsWith('spec.')));
+
 export const podValidation: PodValidation = {
-  create: (pod, empties) => validatePod(withEmpties(pod, empties)).map(causeOf),
-  update: (pod, old, empties) => validatePodUpdate(withEmpties(pod, empties), asPod(old)).map(causeOf),
+  create: (pod, empties) => validatePod(asPod(withEmpties(pod, specOnly(empties)))).map(causeOf),
+  update: (pod, old, empties) =>
+    validatePodUpdate(asPod(withEmpties(pod, specOnly(empties))), asPod(old)).map(causeOf),
   status: podStatusFaults,
   ephemeral: ephemeralFaults,
   resize: resizeFaults,
 };
-
-/** Returns a pod with the lists and maps of its spec that were sent empty, where nothing has filled them since. */
-function withEmpties(pod: JsonObject, empties: Empties = new Map()): Pod {
-  const found = [...empties].filter(([path]) => path.startsWith('spec.'));
-  if (found.length === 0) return asPod(pod);
-  const copy = structuredClone(pod);
-  for (const [path, empty] of found) {
-    const keys = path.split(/[.[\]]+/);
-    const last = keys.pop() ?? '';
-    const holder = keys.reduce<unknown>((at, key) => ownMember(at as Draft | undefined, key), copy) as
-      Draft | undefined;
-    if (holder) setOwn(holder, last, ownMember(holder, last) ?? empty);
-  }
-  return asPod(copy);
-}
 
 const noGuests = 'static pods do not support ephemeral containers';
 

@@ -34,6 +34,12 @@ export const oldLabelWarnings = (field: string, labels: JsonObject): readonly st
     return why === undefined ? [] : [`${field}: ${why}`];
   });
 
+/** Warns of a node label with a newer name. */
+export const oldKeyWarnings = (field: string, key: string): readonly string[] => {
+  const why = oldNodeLabels[key];
+  return why === undefined ? [] : [`${field}: ${why}`];
+};
+
 const oldAnnotations: Readonly<Record<string, string>> = {
   'scheduler.alpha.kubernetes.io/critical-pod':
     'non-functional in v1.16+; use the "priorityClassName" field instead',

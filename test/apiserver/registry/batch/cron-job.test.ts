@@ -16,7 +16,7 @@ test('a cron job gets its defaults, and its jobs those of a template only', () =
       suspend: false,
       successfulJobsHistoryLimit: 3,
       failedJobsHistoryLimit: 1,
-      jobTemplate: { spec: { template: defaulted(never) } },
+      jobTemplate: { metadata: {}, spec: { template: defaulted(never) } },
     },
     status: {},
   });

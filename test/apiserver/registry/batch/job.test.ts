@@ -16,7 +16,8 @@ const generated = {
 test('a job selects its pods by its UID and gets its defaults', () => {
   const { object } = new OneKind(jobStrategy).create(minimal);
   expect(body(object)).toEqual({
-    metadata: { generation: 1, labels: { app: 'web' } },
+    // the labels are those of the template, with the generated ones
+    metadata: { generation: 1, labels: { app: 'web', ...generated } },
     spec: {
       parallelism: 1,
       completions: 1,

@@ -1,6 +1,6 @@
 import { type ApiClient, isAlreadyExists, isConflict, isNotFound } from '../../api/client.ts';
 import { leaseResource } from '../../api/resources.ts';
-import { isAborted } from '../../base/abort.ts';
+import { isAborted, untilAborted } from '../../base/abort.ts';
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -127,18 +127,23 @@ export class LeaderElector {
    */
   async hold(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    const { retryPeriod, renewDeadline } = this.#election;
+    const { renewDeadline, leaseDuration } = this.#election;
     let renewedAt = steadyNow(clock);
+    /** The time of the first attempt since the last renewal. */
+    let tryingSince: number | undefined;
     try {
       while (!isAborted(signal)) {
+        await clock.sleep(this.#pause(tryingSince), signal).catch(() => undefined);
+        if (isAborted(signal)) return;
         const began = steadyNow(clock);
-        // a process that was suspended sees at once that its time is over
-        const left = renewedAt + renewDeadline - began;
+        tryingSince ??= began;
+        // a process that was suspended sees at once that its lease may be another's
+        const left = Math.min(tryingSince + renewDeadline, renewedAt + leaseDuration) - began;
         if (left <= 0) throw lost();
-        if (await this.#tryHold({ signal, timeoutMs: left })) renewedAt = began;
-        else if (this.#heldByOther()) throw lost();
-        const pause = Math.min(retryPeriod, renewedAt + renewDeadline - steadyNow(clock));
-        await clock.sleep(Math.max(0, pause), signal).catch(() => undefined);
+        if (await this.#tryHold({ signal, timeoutMs: left })) {
+          renewedAt = began;
+          tryingSince = undefined;
+        } else if (this.#heldByOther()) throw lost();
       }
     } catch (reason) {
       logger.error('failed to renew lease', { ...this.#fields(), err: messageOf(reason) });
@@ -169,6 +174,13 @@ export class LeaderElector {
     }
   }
 
+  /** The time to the next renewal, ms: the retry period, but not past the end of the attempts. */
+  #pause(tryingSince: number | undefined): number {
+    const { retryPeriod, renewDeadline } = this.#election;
+    if (tryingSince === undefined) return retryPeriod;
+    return Math.max(0, Math.min(retryPeriod, tryingSince + renewDeadline - steadyNow(this.#deps.clock)));
+  }
+
   #fields(): { readonly lease: string } {
     return { lease: `${this.#election.namespace}/${this.#election.id}` };
   }
@@ -180,19 +192,30 @@ export class LeaderElector {
   }
 
   /** Takes or renews the lease. Returns whether this process holds it now. */
-  async #tryHold(limit: Limit): Promise<boolean> {
+  async #tryHold({ signal, timeoutMs }: Limit): Promise<boolean> {
+    const late = new AbortController();
+    const stopTimer = this.#deps.clock.timer(timeoutMs, () => {
+      late.abort(new AgentError('deadline_exceeded', `no answer within ${timeoutMs} ms`));
+    });
+    const limit = { signal: AbortSignal.any([signal, late.signal]), timeoutMs };
     try {
-      // the lease that this process wrote last is most likely still there
-      if (this.isLeader && this.#isValid() && (await this.#renewLast(limit))) return true;
-      return await this.#readAndHold(limit);
+      return await untilAborted(this.#takeOrRenew(limit), limit.signal);
     } catch (reason) {
-      if (!isAborted(limit.signal))
+      if (!isAborted(signal))
         this.#deps.logger.warn('error retrieving or updating resource lock', {
           ...this.#fields(),
           err: messageOf(reason),
         });
       return false;
+    } finally {
+      stopTimer();
     }
+  }
+
+  async #takeOrRenew(limit: Limit): Promise<boolean> {
+    // the lease that this process wrote last is most likely still there
+    if (this.isLeader && this.#isValid() && (await this.#renewLast(limit))) return true;
+    return await this.#readAndHold(limit);
   }
 
   /** Renews the lease as last read. Returns whether it was still that one. */

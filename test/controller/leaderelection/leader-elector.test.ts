@@ -30,7 +30,7 @@ function setUp() {
   // an hour after the epoch of the fake clock, so that a jump back stays positive
   const clock = new FakeClock(3_600_000);
   const api = new LocalApi(clock, systemRandom);
-  const lease = (): Lease => api.get(leaseResource, { namespace: 'default', name: 'web' }) as Lease;
+  const lease = (): Lease => api.get(leaseResource, { namespace: 'default', name: 'web' });
   const elector = (identity: string, interceptor: Interceptor = {}, more: Partial<Election> = {}) => {
     const events: string[] = [];
     const one = new LeaderElector(

@@ -133,6 +133,32 @@ const layers = Object.entries(rows).map(([room, may]) => ({
   from: { path: `^src/${room}/` },
   to: { path: '^src/', pathNot: `^src/(${[room, ...may].join('|')})/` },
 }));
+/**
+ * The floors inside src/apiserver, from the ground up: a folder may import its own floor and those below. The folders of the last one know each
+ * other, since custom resources are served, stored and watched as built-in kinds are.
+ */
+const apiserverFloors = [
+  ['storage'],
+  ['cel', 'printers'],
+  ['authentication'],
+  ['authorization'],
+  ['request'],
+  ['webhooks'],
+  ['admission', 'filters'],
+  ['registry', 'proxy', 'apiextensions', 'endpoints', 'metrics-server', 'controllers'],
+];
+const floors = apiserverFloors.slice(0, -1).flatMap((floor, index) =>
+  floor.map((folder) => {
+    const may = apiserverFloors.slice(0, index + 1).flat();
+    return {
+      name: `floor-apiserver-${folder}`,
+      comment: `src/apiserver/${folder} may import ${may.join(', ')} of src/apiserver`,
+      severity: 'error',
+      from: { path: `^src/apiserver/${folder}/` },
+      to: { path: '^src/apiserver/', pathNot: `^src/apiserver/(${may.join('|')})/` },
+    };
+  }),
+);
 const home = (pkg, where) => ({
   name: `home-of-${pkg.replace(/[^a-z0-9]+/g, '-')}`,
   comment: `${pkg} has one home (type-only imports are free)`,
@@ -151,6 +177,16 @@ module.exports = {
       to: {},
     },
     {
+      name: 'folder-without-a-floor',
+      comment: 'a new folder of src/apiserver is put on a floor here',
+      severity: 'error',
+      from: {
+        path: '^src/apiserver/[^/]+/',
+        pathNot: `^src/apiserver/(${apiserverFloors.flat().join('|')})/`,
+      },
+      to: {},
+    },
+    {
       name: 'the-library-without-the-command',
       comment: 'what embedders import parses no command line',
       severity: 'error',
@@ -158,6 +194,7 @@ module.exports = {
       to: { path: '^src/cli/' },
     },
     ...layers,
+    ...floors,
     home('@kubernetes/client-node', '^src/api/kubeconfig/'),
     home('@grpc/grpc-js', '^src/(providers/cri|containers/podresources|app)/'),
     home('@opentelemetry', '^src/(base|app)/tracing'),

@@ -13,7 +13,7 @@ import { WebhookMetrics } from './admission/webhooks/webhook-metrics.ts';
 import { WebhookClient } from './webhooks/webhook-client.ts';
 import { Scales } from './endpoints/handlers/scales.ts';
 import { Authority, type KeyPair } from '../pki/certificates.ts';
-import { ActingControllers } from './controllers/acting-controllers.ts';
+import { ActingControllers } from './request/acting-controllers.ts';
 import type { MetricsApi } from './metrics-server/metrics-api.ts';
 
 import { controllersOf, runControllers } from './controllers/run-controllers.ts';

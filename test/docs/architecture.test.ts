@@ -55,6 +55,7 @@ test(
       'src/podworkers/state.ts': "export type { PodsController } from '../pods/pods-controller.ts';\n",
       'src/kube/names.ts': "export { Agent } from '../agent/agent.ts';\n",
       'src/annex.ts': "export { runProgram } from './cli/program.ts';\n",
+      'src/apiserver/storage/upward.ts': "export type { FilterChain } from '../filters/chain.ts';\n",
       'src/providers/stranger.ts': "export type { Pod } from '../kube/types.ts';\n",
     });
     expect(status).not.toBe(0);
@@ -62,6 +63,7 @@ test(
     expect(output).toContain('room-podworkers: src/podworkers/state.ts → src/pods/pods-controller.ts');
     expect(output).toContain('room-kube: src/kube/names.ts → src/agent/agent.ts');
     expect(output).toContain('the-library-without-the-command: src/annex.ts → src/cli/program.ts');
+    expect(output).toContain('floor-apiserver-storage: src/apiserver/storage/upward.ts');
     expect(output).toContain('room-without-a-row: src/providers/stranger.ts');
   },
 );
@@ -107,6 +109,20 @@ test('the table of rooms says what the rows of the import rules say, in the same
       may === 'all of the above' ? above : may.split(', ').flatMap((word) => words[word] ?? [word]);
     expect(named.toSorted(), room).toEqual(rooms[index]?.[1].toSorted());
   }
+});
+
+test('the floors inside the API server are those of the import rules', () => {
+  const table = [...page.matchAll(/^\| \d +\| (`[a-z-]+`(?:, `[a-z-]+`)*) +\|/gm)].map(([, folders = '']) =>
+    folders.replaceAll('`', '').split(', '),
+  );
+  const mayOf = (folder: string): string =>
+    forbidden.find(({ name }) => name === `floor-apiserver-${folder}`)?.comment ?? '';
+  expect(table).toHaveLength(8);
+  for (const [index, folders] of table.entries())
+    for (const folder of index === 0 ? [] : folders)
+      expect(mayOf(folder)).toBe(
+        `src/apiserver/${folder} may import ${table.slice(index).toReversed().flat().join(', ')} of src/apiserver`,
+      );
 });
 
 test('every path that the page names is there, and each of the 20 questions has one', () => {

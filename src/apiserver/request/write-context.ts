@@ -2,7 +2,7 @@ import type { Empties } from '../../apimachinery/serializer/codec.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { PodFeatures } from '../../kube/validation/disabled-fields.ts';
-import type { ActingControllers } from '../controllers/acting-controllers.ts';
+import type { ActingControllers } from './acting-controllers.ts';
 import type { Store } from '../storage/store.ts';
 import type { User } from '../authentication/users.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { ActingControllers } from '../../../src/apiserver/controllers/acting-controllers.ts';
+import { ActingControllers } from '../../../src/apiserver/request/acting-controllers.ts';
 import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
 import { builtIn } from '../../../src/apimachinery/kinds.ts';
 import { call, pod, podsPath } from '../support.ts';

@@ -85,7 +85,7 @@ const rows = {
   // wings for other programs
   controller: [...ground, 'pki', 'metrics', 'apimachinery', 'api'],
   envtest: [...ground, 'pki', 'api', 'apiserver'],
-  middleware: [...contract, 'api', 'apimachinery'],
+  middleware: [...contract, 'pki', 'api', 'apimachinery'],
   conformance: [
     ...contract,
     ...[

@@ -18,6 +18,8 @@ export interface ModuleLoading {
   /** Directory that paths and packages are resolved from. */
   readonly cwd: string;
   readonly load: (url: string) => Promise<unknown>;
+  /** The flag that names the module, for messages. Default: `--provider`. */
+  readonly flag?: string;
 }
 
 /**
@@ -59,7 +61,7 @@ function oneOf(added: Registered, refuse: Refuse): ProviderFactory | undefined {
 }
 
 /**
- * Loads the module behind `--provider`.
+ * Loads the module behind a flag such as `--provider`.
  *
  * @param named as the command line has it, for messages
  * @throws {AgentError} `invalid_argument` when it cannot be loaded
@@ -67,14 +69,14 @@ function oneOf(added: Registered, refuse: Refuse): ProviderFactory | undefined {
 export async function loadProviderModule(
   named: string,
   source: string,
-  { cwd, load }: ModuleLoading,
+  { cwd, load, flag = '--provider' }: ModuleLoading,
 ): Promise<unknown> {
   findOwnPackage(cwd);
   const url = moduleUrl(source, cwd);
   try {
     return await load(url);
   } catch (cause) {
-    throw new AgentError('invalid_argument', `--provider ${named}: ${loadFault(source, url, cause)}`, {
+    throw new AgentError('invalid_argument', `${flag} ${named}: ${loadFault(source, url, { cause, flag })}`, {
       cause,
     });
   }
@@ -91,13 +93,18 @@ function moduleUrl(source: string, cwd: string): string {
   return isFile(source) ? pathToFileURL(resolve(cwd, source)).href : `${packageMark}${source}`;
 }
 
-function loadFault(source: string, url: string, cause: unknown): string {
+function loadFault(
+  source: string,
+  url: string,
+  { cause, flag }: { readonly cause: unknown; readonly flag: string },
+): string {
   const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException;
   const [first = ''] = messageOf(cause).split('\n');
   if (url.startsWith('file:') && !existsSync(fileURLToPath(url)))
     return `there is no file ${fileURLToPath(url)}`;
   if (url.startsWith('file:') || code !== 'ERR_MODULE_NOT_FOUND' || !first.includes(`'${source}'`))
     return `the module cannot be loaded: ${first}`;
+  if (flag !== '--provider') return 'there is no such file, and no package of that name is installed';
   const near = nearest(source, ownProviders);
   const hint = near === undefined ? '' : `; did you mean ${near}?`;
   return `there is no such provider: it is ${ownProviders.join(', ')}, a file such as ./provider.mjs, or an installed package${hint}`;

@@ -66,6 +66,8 @@ export interface UpOptions {
   readonly provider: string;
   /** A settings file of the provider, for providers that have one (`eci`). */
   readonly providerConfig?: string;
+  /** Settings files and modules of middleware, in their order. */
+  readonly middleware?: readonly string[];
   /** Absent: `--hostname-override`, `$NODE_NAME` or the machine's name. */
   readonly nodeName?: string;
   /** Absent: `warn`, or the level of the kubelet's verbosity. */

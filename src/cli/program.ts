@@ -135,7 +135,7 @@ export function defaultDataDir({ env, uid }: Pick<Surroundings, 'env' | 'uid'>):
   return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'podtender');
 }
 
-type Raw = Readonly<Record<string, string | number | boolean | undefined>>;
+type Raw = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** Returns an option with the choices and the default of its setting. */
 const ofField = (name: 'output', flags: string, about: string): Option =>
@@ -152,6 +152,11 @@ function addShared(command: Command, around: Surroundings): Command {
       agentFields.provider.default as string,
     )
     .option('--provider-config <file>', 'settings of the provider (eci: TOML, YAML or JSON)')
+    .option(
+      '--middleware <file>',
+      'hooks on the way of pods: a settings file (YAML, JSON) or a module; may be repeated, the order counts',
+      (value: string, before: readonly string[] = []) => [...before, value],
+    )
     .option('--node-name <name>', "name of the node; default: $NODE_NAME, or this machine's")
     .addOption(
       ofField('output', '--output <form>', 'output format; auto: a table on a terminal, lines elsewhere'),
@@ -373,6 +378,7 @@ function shared(
   const manifestUrl = text('manifestUrl');
   const nodeName = text('nodeName');
   const providerConfig = path('providerConfig');
+  const { middleware } = raw as { readonly middleware?: readonly string[] };
   const logLevel = text('logLevel');
   const logFormat = text('logFormat');
   return {
@@ -383,6 +389,7 @@ function shared(
     ...(nodeName !== undefined && { nodeName }),
     provider: text('provider') ?? 'process',
     ...(providerConfig !== undefined && { providerConfig }),
+    ...(middleware && { middleware }),
     output: raw['output'] as UpOptions['output'],
     ...(logLevel !== undefined && { logLevel: logLevel as LogLevel }),
     ...(logFormat !== undefined && { logFormat: logFormat as LogFormat }),

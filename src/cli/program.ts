@@ -155,7 +155,7 @@ function addShared(command: Command, around: Surroundings): Command {
     .option(
       '--middleware <file>',
       'hooks on the way of pods: a settings file (YAML, JSON) or a module; may be repeated, the order counts',
-      (value: string, before: readonly string[] = []) => [...before, value],
+      (value: string, before?: readonly string[]) => [...(before ?? []), value],
     )
     .option('--node-name <name>', "name of the node; default: $NODE_NAME, or this machine's")
     .addOption(

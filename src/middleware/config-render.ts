@@ -89,7 +89,7 @@ interface ConfigMapSource {
 
 function configMapOf(pod: Pod, name: string): ConfigMapSource {
   const source = pod.spec?.volumes?.find((volume) => volume.name === name)?.configMap;
-  if (source?.name !== undefined) return { ...source, name: source.name } as ConfigMapSource;
+  if (source?.name !== undefined) return { ...source, name: source.name };
   throw new AgentError(
     'invalid_argument',
     `annotation ${templateVolumesAnnotation}: ${JSON.stringify(name)} is not a configMap volume of the pod`,

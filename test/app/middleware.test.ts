@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { middlewareFactory } from '../../src/app/middleware.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import type { Pod } from '../../src/kube/types.ts';
 import type { Middleware } from '../../src/middleware/index.ts';
 
 const cwd = mkdtempSync(join(tmpdir(), 'podtender-middleware-'));
@@ -96,4 +97,19 @@ describe('what is wrong is named', () => {
   test.each(cases)('%s', async (_, source, message) => {
     await expect(make(source())).rejects.toThrow(message);
   });
+});
+
+test('the examples of the guide work', async () => {
+  const guide = readFileSync(new URL('../../docs/middleware.md', import.meta.url), 'utf8');
+  for (const [, name = '', text = ''] of guide.matchAll(/```\w+\n(?:\/\/|#) (\S+)\n([\s\S]*?)```/g))
+    file(name, text);
+  const chain = await make('./middleware.yaml');
+  expect(chain.map(({ name }) => name)).toEqual(['imageAllowList', 'envImport', 'stamp']);
+  const stamp = chain[2];
+  const pod = (hostPID: boolean): Pod => ({ spec: { hostPID, containers: [] } });
+  const { signal } = new AbortController();
+  expect(await stamp?.podAddition?.({ pod: pod(true), signal })).toMatchObject({
+    refuse: { reason: 'HostPIDForbidden' },
+  });
+  expect(await stamp?.podAddition?.({ pod: pod(false), signal })).toBeUndefined();
 });

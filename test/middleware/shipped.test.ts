@@ -43,9 +43,7 @@ function podOf(container: Partial<Container> = {}, more: Partial<Pod> = {}): Pod
   return {
     ...more,
     metadata: { name: 'web-0', namespace: 'shop', uid: 'u-1', labels: { app: 'web' }, ...more.metadata },
-    spec: { containers: [{ name: 'c', image: 'app:1', ...container }], ...more.spec } as NonNullable<
-      Pod['spec']
-    >,
+    spec: { containers: [{ name: 'c', image: 'app:1', ...container }], ...more.spec },
   };
 }
 

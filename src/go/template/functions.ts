@@ -14,7 +14,7 @@ export function isEmpty(value: unknown): boolean {
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '<no value>';
   if (Array.isArray(value)) return `[${value.map(textOf).join(' ')}]`;
-  if (typeof value !== 'object') return String(value as string | number | boolean);
+  if (typeof value !== 'object') return String(value);
   const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `map[${pairs.map(([key, member]) => `${key}:${textOf(member)}`).join(' ')}]`;
 }

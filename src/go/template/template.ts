@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { isEmpty, templateFunctions, textOf, type TemplateFunction } from './functions.ts';
 import { type Part, partsOf, templateFault, type Word } from './tokens.ts';
 
@@ -299,7 +300,7 @@ class Pipeline {
       case 'path':
         return ({ dot }) => memberOf(dot, text.slice(1));
       case 'name':
-        if (Object.hasOwn(literals, text)) return () => literals[text];
+        if (Object.hasOwn(literals, text)) return () => ownMember(literals, text);
         return this.#call(text, []);
       case 'sign':
         if (text === '.') return ({ dot }) => dot;
@@ -327,7 +328,7 @@ class Pipeline {
 
   #call(name: string, args: readonly Value[]): Value {
     if (name === 'and' || name === 'or') return logical(name, args);
-    const general = Object.hasOwn(templateFunctions, name) ? templateFunctions[name] : undefined;
+    const general = ownMember(templateFunctions, name);
     if (!general && !this.#names.has(name)) {
       const all = [...Object.keys(templateFunctions), 'and', 'or', ...this.#names].sort().join(', ');
       throw templateFault(this.#line, `there is no function ${JSON.stringify(name)}; there are ${all}`);

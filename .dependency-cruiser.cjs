@@ -199,7 +199,7 @@ module.exports = {
     home('@grpc/grpc-js', '^src/(providers/cri|containers/podresources|app)/'),
     home('@opentelemetry', '^src/(base|app)/tracing'),
     home('pino', '^src/(agent|cli)/'),
-    home('ajv', '^src/(options|kube)/'),
+    home('ajv', '^src/(options|kube|middleware)/'),
     home('eventemitter3', '^src/base/'),
     home('rxjs', '^src/(config|pleg|prober|api|pods|agent|conformance|simulate)/'),
     home('undici', '^src/(api|config|prober|server|apiserver)/'),

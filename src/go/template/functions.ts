@@ -15,7 +15,8 @@ export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '<no value>';
   if (Array.isArray(value)) return `[${value.map(textOf).join(' ')}]`;
   if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
+    return String(value);
   if (typeof value !== 'object') return '';
   const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `map[${pairs.map(([key, member]) => `${key}:${textOf(member)}`).join(' ')}]`;

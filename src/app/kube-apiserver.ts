@@ -82,6 +82,7 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     host,
     controllers: false,
     minimalScheduler: false,
+    externalControllers: true,
     servingHosts: ownNames(host),
     anonymous: isSet(flags, 'anonymous-auth', true),
     authorization: authorizationOf(flags),

@@ -184,6 +184,7 @@ async function embedded(clock: Clock, options: EmbeddedApiServerOptions = {}): P
     clock,
     controllers: false,
     minimalScheduler: false,
+    externalControllers: true,
     disableAdmissionPlugins: ['ServiceAccount'],
     ...options,
   });

@@ -197,7 +197,7 @@ export function listPage(store: Store, selection: Selection, options: ListOption
   const version = exact ? wanted : store.version;
   // version 0 is answered from the cache, which does not page
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
-  return page(source(store, selection, version), selection, { version, after: '', limit });
+  return page(store, selection, { version, after: '', limit });
 }
 
 function continued(store: Store, selection: Selection, options: ListOptions): Page {
@@ -207,7 +207,7 @@ function continued(store: Store, selection: Selection, options: ListOptions): Pa
   const after = selection.prefix + token.after.replace(/^\//, '').slice(0, -1);
   const version = token.version > 0 ? token.version : store.version;
   try {
-    return page(source(store, selection, version), selection, { version, after, limit: options.limit });
+    return page(store, selection, { version, after, limit: options.limit });
   } catch {
     throw inconsistent(writeToken(-1, after, selection.prefix));
   }
@@ -222,32 +222,48 @@ function inconsistent(token: string): Error {
   return error;
 }
 
-function source(store: Store, selection: Selection, version: number): Iterable<Entry> {
-  return version === store.version
-    ? store.list(selection.storage, selection.prefix)
-    : store.listAt(selection.storage, version).filter((entry) => entry.key.startsWith(selection.prefix));
+/** Reports whether a storage has the same objects now as at a version. */
+const isCurrent = (store: Store, storage: string, version: number): boolean =>
+  version === store.version ||
+  (!store.busy && version < store.version && store.changesSince(storage, version)?.length === 0);
+
+interface PageStart {
+  readonly version: number;
+  /** The last key of the page before. */
+  readonly after: string;
+  /** 0: no limit. */
+  readonly limit: number;
 }
 
-function page(
-  entries: Iterable<Entry>,
-  selection: Selection,
-  at: { readonly version: number; readonly after: string; readonly limit: number },
-): Page {
+function page(store: Store, selection: Selection, at: PageStart): Page {
+  const { storage, prefix } = selection;
+  if (!isCurrent(store, storage, at.version)) {
+    const entries = store
+      .listAt(storage, at.version)
+      .filter(({ key }) => key.startsWith(prefix) && (at.after === '' || key > at.after));
+    return pageOf(entries, () => entries.length, selection, at);
+  }
+  const left = (): number => store.countAfter(storage, prefix, at.after);
+  return pageOf(store.list(storage, prefix, at.after), left, selection, at);
+}
+
+/** @param total returns the number of all entries, of which the first ones may be in the page */
+function pageOf(entries: Iterable<Entry>, total: () => number, selection: Selection, at: PageStart): Page {
   const found: Entry[] = [];
-  let remaining = 0;
+  let more = false;
   for (const entry of entries) {
-    if (at.after !== '' && entry.key <= at.after) continue;
     if (!selection.matches(entry.object)) continue;
-    if (at.limit > 0 && found.length >= at.limit) remaining++;
-    else found.push(entry);
+    more = at.limit > 0 && found.length >= at.limit;
+    if (more) break;
+    found.push(entry);
   }
   const last = found.at(-1);
   return {
     entries: found,
     metadata: {
       resourceVersion: String(at.version),
-      ...(remaining > 0 && last && { continue: writeToken(at.version, last.key, selection.prefix) }),
-      ...(remaining > 0 && !selection.selective && { remainingItemCount: remaining }),
+      ...(more && last && { continue: writeToken(at.version, last.key, selection.prefix) }),
+      ...(more && !selection.selective && { remainingItemCount: total() - found.length }),
     },
   };
 }

@@ -106,6 +106,13 @@ class Shelf {
     if (this.#sorted[at] === key) this.#sorted.splice(at, 1);
   }
 
+  /** Returns the bounds of the keys with a prefix, after a key. */
+  range(prefix: string, after: string): readonly [from: number, to: number] {
+    this.keys();
+    const from = after === '' ? this.#find(prefix) : this.#find(`${after}\u0000`);
+    return [from, prefix === '' ? this.entries.size : this.#find(`${prefix}\uffff`)];
+  }
+
   #insert(key: string): void {
     this.#sorted?.splice(this.#find(key), 0, key);
   }
@@ -173,15 +180,23 @@ export class Store {
     return this.#shelves.get(storage)?.entries.get(key);
   }
 
-  /** Yields every current entry in key order. */
-  *list(storage: string, prefix = ''): Generator<Entry> {
+  /** Yields the current entries with a prefix in key order, from the one after `after` on. */
+  *list(storage: string, prefix = '', after = ''): Generator<Entry> {
     const shelf = this.#shelves.get(storage);
     if (!shelf) return;
-    for (const key of shelf.keys()) {
-      if (!key.startsWith(prefix)) continue;
+    const keys = shelf.keys();
+    const [from, to] = shelf.range(prefix, after);
+    // a copy: writes between two steps change the list of keys
+    for (const key of keys.slice(from, to)) {
       const entry = shelf.entries.get(key);
       if (entry) yield entry;
     }
+  }
+
+  /** Returns the number of entries with a prefix after a key. */
+  countAfter(storage: string, prefix: string, after: string): number {
+    const [from, to] = this.#shelves.get(storage)?.range(prefix, after) ?? [0, 0];
+    return Math.max(0, to - from);
   }
 
   /** Returns the number of objects in a storage. */

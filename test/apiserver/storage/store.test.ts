@@ -76,3 +76,19 @@ test('after another fault of the disk no write is taken any more', async () => {
   expect(() => store.put('maps', object('a', 'new'))).toThrow('takes no more');
   expect(textsOf(store)).toEqual([]);
 });
+
+test('a list is read from a key on, within its prefix, and counted without being read', () => {
+  const store = new Store();
+  for (const namespace of ['a', 'b', 'b-c'])
+    for (const name of ['1', '2', '3']) store.put('maps', { metadata: { namespace, name } });
+  const keys = (...at: [prefix?: string, after?: string]): readonly string[] =>
+    [...store.list('maps', ...at)].map(({ key }) => key);
+  expect(keys()).toEqual(['a/1', 'a/2', 'a/3', 'b-c/1', 'b-c/2', 'b-c/3', 'b/1', 'b/2', 'b/3']);
+  expect(keys('b/')).toEqual(['b/1', 'b/2', 'b/3']);
+  expect(keys('b/', 'b/1')).toEqual(['b/2', 'b/3']);
+  expect(keys('', 'b-c/2')).toEqual(['b-c/3', 'b/1', 'b/2', 'b/3']);
+  expect(keys('c/')).toEqual([]);
+  expect(store.countAfter('maps', 'b/', 'b/1')).toBe(2);
+  expect(store.countAfter('maps', '', '')).toBe(9);
+  expect(store.countAfter('none', '', '')).toBe(0);
+});

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
 import { type HostPort, joinHostPort } from '../../base/host-port.ts';
+import { cleanPath } from '../../go/clean-path.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { type JsonObject, objectAt, stringAt } from '../../apimachinery/json.ts';
 import type { Store } from '../storage/store.ts';
@@ -73,7 +74,8 @@ function targetOf(config: JsonObject, store: Store): Target {
   return { origin, path: pathOf(url.pathname), host, port, address: () => ({ host, port }) };
 }
 
-const pathOf = (path = ''): string => (path.startsWith('/') ? path : `/${path}`);
+/** Returns the path as client-go writes it into the request: cleaned, without a trailing slash. */
+const pathOf = (path = ''): string => cleanPath(`/${path}`);
 
 /** Returns the authorities of a `caBundle`, which is PEM in base64; an empty one means those of the machine. */
 function authoritiesOf(config: JsonObject): string | undefined {
@@ -150,6 +152,7 @@ export class WebhookClient {
       agent,
       signal: sent.signal,
       servername: isIP(target.host) === 0 ? target.host : '',
+      allowPartialTrustChain: true, // as in Go, any certificate of the bundle is trusted: also the webhook's own
       ...(ca !== undefined && { ca }),
     };
     for (;;) {

@@ -6,7 +6,7 @@ const tooOld = major < 22 || (major === 22 && minor < 19);
 if (tooOld) {
   const { existsSync } = await import('node:fs');
   const { fileURLToPath } = await import('node:url');
-  const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+  const own = `${fileURLToPath(new URL('..', import.meta.url))}node_modules/.bin/node`;
   if (existsSync(own)) {
     const { spawn } = await import('node:child_process');
     const words = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];

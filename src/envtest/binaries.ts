@@ -8,7 +8,7 @@ import type { AuditEvent } from '../apiserver/index.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
-import type { ControlPlane, TestUser } from './environment.ts';
+import type { ControlPlane, TestUser } from './control-plane.ts';
 import { freePort } from './webhooks.ts';
 
 /** How long each program may take until it is ready, and until it has ended, ms; as envtest. */

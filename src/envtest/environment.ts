@@ -11,6 +11,7 @@ import {
 } from '../apiserver/index.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
+import type { ControlPlane, TestUser } from './control-plane.ts';
 import { installCrds } from './crds.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { installWebhooks, type WebhookPlace, webhookPlace, type WebhookServing } from './webhooks.ts';
@@ -40,23 +41,6 @@ export interface TestEnvironmentOptions {
   readonly clock?: Clock;
   /** Environment variables that are read. Default: the process's. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-}
-
-/** A user to create. */
-export interface TestUser {
-  readonly name: string;
-  readonly groups?: readonly string[];
-}
-
-/** What an environment runs on. */
-export interface ControlPlane {
-  /** The administrator's. */
-  readonly connection: ApiConnection;
-  addUser(user: TestUser): ApiConnection;
-  audit(): readonly AuditEvent[];
-  stop(): Promise<void>;
-  /** The server, if it runs in this process. */
-  readonly server?: TestApiServer;
 }
 
 /**

@@ -17,6 +17,10 @@ import { KubeletFront } from '../simulate/kubelet-front.ts';
 import { createLoad } from '../simulate/load.ts';
 import { loopbackAddress, nodeNames } from '../simulate/node-names.ts';
 import { Simulation } from '../simulate/simulation.ts';
+import { defineKinds } from '../simulate/stages/definitions.ts';
+import { objectsOfSources } from '../simulate/stages/objects.ts';
+import { withPlayedPods } from '../simulate/stages/played-host.ts';
+import { StageWorld } from '../simulate/stages/stage-world.ts';
 import { simulationMetrics } from '../simulate/simulation-metrics.ts';
 import type { SimulationCounts } from '../simulate/tally.ts';
 import { portError } from './ports.ts';
@@ -70,6 +74,8 @@ export interface RunningSimulation {
 interface Cluster {
   readonly connection: ApiConnection;
   readonly kubeconfigPath?: string;
+  /** Whether the API server belongs to this simulation. */
+  readonly isOwn: boolean;
   /** Whether the API server reaches addresses of the loopback interface. */
   readonly isLocal: boolean;
   /** The serving certificate of the kubelet APIs; absent: self-signed. */
@@ -135,15 +141,20 @@ async function launch(
 ): Promise<Launched> {
   const nodes = nodeNames(options.nodePrefix, options.nodes);
   const address = options.address ?? (cluster.isLocal ? undefined : machineAddress());
+  const kubeletPort = (): number => front.port;
+  const objects = objectsOfSources(options.stages);
+  const stages = new StageWorld({ client, clock, logger, objects, kubeletPort });
+  const { isPlayed } = stages;
+  if (cluster.isOwn) await defineKinds(client);
   const simulation: Simulation = new Simulation({
-    ...{ client, clock, logger, nodes, seed: options.seed },
+    ...{ client, clock, logger, nodes, seed: options.seed, kubeletPort, isPlayed },
     addressOf: (index) => address ?? loopbackAddress(index),
-    kubeletPort: (): number => front.port,
     capacity: { pods: String(Math.max(defaultPods, options.podsPerNode)) },
   });
   const { ca } = cluster.connection;
   const front: KubeletFront = new KubeletFront({
     ...{ clock, logger, nodes: simulation },
+    extend: (host, node) => withPlayedPods(host, simulation.playedPodsOf(node.name)),
     address: '0.0.0.0',
     port: options.kubeletPort,
     ...(cluster.tls && { tls: cluster.tls }),
@@ -155,7 +166,7 @@ async function launch(
   });
   const metrics =
     options.metricsPort === undefined ? undefined : serveMetrics(simulation, options.metricsPort);
-  const running = simulation.run(signal);
+  const running = Promise.all([simulation.run(signal), stages.run(simulation, signal)]);
   const load = simulation
     .registered(signal)
     .then(() => createLoad({ ...loadOptions(options), client, clock, logger, nodes }, signal));
@@ -199,7 +210,7 @@ async function embedded({ dataDir, port }: SimulateOptions, logger: LeveledLogge
   return {
     connection: { server: server.url, ca: server.ca, ...server.admin },
     kubeconfigPath,
-    isLocal: true,
+    ...{ isOwn: true, isLocal: true },
     tls: servingPair(server),
     close: async () => {
       await server.stop();
@@ -213,7 +224,7 @@ const servingPair = (server: EmbeddedApiServer): KeyPair =>
 
 async function joined(kubeconfig: string): Promise<Cluster> {
   const connection = await connectionFromKubeconfig(clock, kubeconfig);
-  return { connection, isLocal: isLoopback(connection.server), close: () => Promise.resolve() };
+  return { connection, isOwn: false, isLocal: isLoopback(connection.server), close: () => Promise.resolve() };
 }
 
 /** Whether the API server of this URL runs on this machine, so that it reaches the addresses of the loopback interface. */
@@ -250,7 +261,7 @@ function usageOfProcess(): { readonly cpuSeconds: number; readonly rssMiB: numbe
 }
 
 /** Resolves when the simulation ends without being stopped. */
-function failureOf(running: Promise<void>, stop: AbortSignal): Promise<Error> {
+function failureOf(running: Promise<unknown>, stop: AbortSignal): Promise<Error> {
   return new Promise((resolve) => {
     running.then(
       () => {

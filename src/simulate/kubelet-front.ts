@@ -13,8 +13,6 @@ export interface ServedNodes {
   node(name: string): SimulatedNode | undefined;
   nodeAt(address: string): SimulatedNode | undefined;
   pod(namespace: string, name: string): Pod | undefined;
-  /** Adds what the node's own kubelet does not know: pods that stages play. */
-  extend?(host: ServerHost, node: SimulatedNode): ServerHost;
 }
 
 /** Options of a KubeletFront. */
@@ -25,6 +23,8 @@ export interface KubeletFrontOptions extends Pick<
   readonly clock: Clock;
   readonly logger: Logger;
   readonly nodes: ServedNodes;
+  /** Adds what the node's own kubelet does not know, such as pods that stages play. */
+  readonly extend?: (host: ServerHost, node: SimulatedNode) => ServerHost;
 }
 
 /** The paths that name a pod: `/containerLogs/{namespace}/{pod}/…`. */
@@ -84,10 +84,10 @@ export class KubeletFront {
     const controller = node.start();
     const existing = this.#servers.get(controller);
     if (existing) return existing;
-    const { nodes, clock, logger, authorizer, authenticators } = this.#options;
+    const { extend, clock, logger, authorizer, authenticators } = this.#options;
     const host = serverHost({ engines: controller.engines, nodeName: node.name, clock });
     const server = new KubeletServer({
-      host: nodes.extend?.(host, node) ?? host,
+      host: extend?.(host, node) ?? host,
       ...{ clock, logger, authorizer, tls: 'later' as const },
       ...(authenticators && { authenticators }),
     });

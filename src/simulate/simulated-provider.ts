@@ -122,7 +122,8 @@ export class SimulatedProvider extends MemoryProvider {
     readonly exitCode: number;
   }> {
     const { containerStatuses } = await this.getPodStatus({ uid, name, namespace });
-    const found = containerStatuses.find((one) => one.id === id);
+    // the status of a pod that stages play may name no ID
+    const found = containerStatuses.find((one) => (id === '' ? one.name === container : one.id === id));
     if (found) return found;
     throw new AgentError('not_found', `container ${container} of pod ${namespace}/${name} has no log`);
   }

@@ -10,6 +10,7 @@ import { Latch } from '../base/latch.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import type { Burst } from '../api/cache/burst.ts';
 import type { ResourceList } from '../kube/resources/resources.ts';
+import type { EventRecorder } from '../kube/events.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeyedRandom } from './keyed-random.ts';
@@ -42,6 +43,8 @@ export interface SimulationOptions {
   readonly leaseDurationSeconds?: number;
   /** The time between two reports of an unchanged node status, ms. Default: 5 min. */
   readonly reportIntervalMs?: number;
+  /** Whether the kubelet of the pod's node leaves the pod to others, such as stages. Default: false. */
+  readonly isPlayed?: (pod: Pod) => boolean;
   /** What containers answer by objects of the cluster. */
   readonly answers?: SimulatedAnswers;
 }
@@ -76,6 +79,7 @@ export class Simulation {
   readonly #members = new Map<string, Member>();
   /** The nodes whose address no other node has. */
   readonly #byAddress = new Map<string, SimulatedNode | undefined>();
+  readonly #podAddresses = new Map<string, () => string>();
   readonly #heartbeats: Heartbeats;
   readonly #lanes = new Lanes(nodesAtOnce);
   readonly #podCount = new ReadyCount<Pod>(podIsReady);
@@ -169,6 +173,33 @@ export class Simulation {
     await this.#lanes.run(() => keeper.report(signal));
   }
 
+  /** Replaces parts of a node's status from its next report on. */
+  overlay(name: string, overlay: NodeOverlay | undefined): void {
+    this.#memberOf(name).keeper.overlay = overlay;
+  }
+
+  /** Returns the next free address for a pod of a node. */
+  podAddress(node: string): string {
+    return this.#podAddresses.get(node)?.() ?? '';
+  }
+
+  /** The pods of a node that its kubelet leaves to others. */
+  playedPodsOf(name: string): {
+    readonly list: () => readonly Pod[];
+    readonly makeProvider: () => SimulatedProvider;
+  } {
+    const { isPlayed = () => false } = this.#options;
+    return {
+      list: () => this.pods.store.byIndex('node', name).filter(isPlayed),
+      makeProvider: () => this.#makeProvider(name),
+    };
+  }
+
+  /** The broadcaster of Events. */
+  get recorder(): EventRecorder {
+    return this.#recorder;
+  }
+
   /** Stops or resumes lease and status of a node. */
   setHeartbeat(name: string, beats: boolean): void {
     this.#memberOf(name).beats = beats;
@@ -200,21 +231,29 @@ export class Simulation {
         random: chance.of('node', name),
       },
     );
-    const podIP = podAddresses(index, this.#options.nodes.length);
-    const podOf = (namespace: string, pod: string): Pod | undefined => this.pod(namespace, pod);
-    const { answers } = this.#options;
+    this.#podAddresses.set(name, podAddresses(index, this.#options.nodes.length));
+    const { isPlayed = () => false } = this.#options;
     const node = new SimulatedNode(
       {
         ...{ client, clock, logger: this.#logger, knownPods: this.pods.known },
         recorderOf: (host) => this.#recorder.recorderOf(host),
-        podsOf: (host) => this.pods.store.byIndex('node', host),
-        makeProvider: () =>
-          new SimulatedProvider({ clock, node: name, podIP, podOf, ...(answers && { answers }) }),
+        podsOf: (host) => this.pods.store.byIndex('node', host).filter((pod) => !isPlayed(pod)),
+        makeProvider: () => this.#makeProvider(name),
       },
       { name, address: this.#addressOf(index), node: () => keeper.node, random: chance.of('kubelet', name) },
     );
     this.#byAddress.set(node.address, this.#byAddress.has(node.address) ? undefined : node);
     this.#members.set(name, { index, keeper, node, ends: [], beats: true });
+  }
+
+  #makeProvider(node: string): SimulatedProvider {
+    const { clock, answers } = this.#options;
+    return new SimulatedProvider({
+      ...{ clock, node },
+      podIP: () => this.podAddress(node),
+      podOf: (namespace, name) => this.pod(namespace, name),
+      ...(answers && { answers }),
+    });
   }
 
   #addressOf(index: number): string {
@@ -333,8 +372,10 @@ export class Simulation {
 
   /** Delivers each burst of pod changes to the nodes that it concerns. */
   #dispatch(): () => void {
+    const { isPlayed = () => false } = this.#options;
     const subscription = this.pods.bursts().subscribe((burst) => {
-      for (const [name, changes] of changesByNode(burst)) this.#members.get(name)?.node.deliver(changes);
+      for (const [name, changes] of changesByNode(burst, isPlayed))
+        this.#members.get(name)?.node.deliver(changes);
     });
     return () => {
       subscription.unsubscribe();
@@ -350,7 +391,10 @@ interface NodeChanges {
   readonly gone: Pod[];
 }
 
-function changesByNode({ objects, changes }: Burst<Pod>): ReadonlyMap<string, NodeChanges> {
+function changesByNode(
+  { objects, changes }: Burst<Pod>,
+  isPlayed: (pod: Pod) => boolean,
+): ReadonlyMap<string, NodeChanges> {
   const byNode = new Map<string, NodeChanges>();
   const of = ({ spec }: Pod): NodeChanges => {
     const name = spec?.nodeName ?? '';
@@ -360,8 +404,8 @@ function changesByNode({ objects, changes }: Burst<Pod>): ReadonlyMap<string, No
     byNode.set(name, fresh);
     return fresh;
   };
-  for (const pod of changes?.set ?? (changes ? [] : objects)) of(pod).set.push(pod);
-  for (const pod of changes?.gone ?? []) of(pod).gone.push(pod);
+  for (const pod of changes?.set ?? objects) if (!isPlayed(pod)) of(pod).set.push(pod);
+  for (const pod of changes?.gone ?? []) if (!isPlayed(pod)) of(pod).gone.push(pod);
   return byNode;
 }
 

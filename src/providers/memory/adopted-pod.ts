@@ -42,8 +42,8 @@ function instanceOf(container: Container, status: ContainerStatus, createdAt: nu
   const { running } = state;
   const ended = running ? undefined : (state.terminated ?? lastState.terminated);
   const startedAt = timeOf((running ?? ended)?.startedAt);
-  const id = ended?.containerID ?? status.containerID;
-  if (startedAt === undefined || id === undefined) return undefined;
+  const id = ended?.containerID ?? status.containerID ?? `memory://${container.name}`;
+  if (startedAt === undefined) return undefined;
   return {
     id,
     name: container.name,

@@ -7,10 +7,10 @@ import { isStageSet, stageSet, stageSetNames } from './sets.ts';
 import { kwokVersion } from './stage.ts';
 
 /** The kinds of kwok.x-k8s.io/v1alpha1 that a simulation reads. */
-export const kwokKinds = [
+export const kwokKinds: readonly string[] = [
   ...['Stage', 'Logs', 'ClusterLogs', 'Exec', 'ClusterExec', 'Attach', 'ClusterAttach'],
   ...['PortForward', 'ClusterPortForward', 'ResourceUsage', 'ClusterResourceUsage'],
-] as const;
+];
 
 /** Parses the objects of a YAML text. @param where names the text in faults */
 export function objectsOf(text: string, where: string): readonly KubeObject[] {
@@ -30,7 +30,7 @@ function checked(object: unknown, where: string): readonly KubeObject[] {
     items,
   } = object as KubeObject & { readonly items?: readonly unknown[] };
   if (kind.endsWith('List') && Array.isArray(items)) return items.flatMap((item) => checked(item, where));
-  if (apiVersion !== kwokVersion || !kwokKinds.some((known) => known === kind))
+  if (apiVersion !== kwokVersion || !kwokKinds.includes(kind))
     throw new AgentError(
       'invalid_argument',
       `${where}: ${apiVersion}, ${kind} is not an object of a simulation: use ${kwokVersion} with ${kwokKinds.join(', ')}`,

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,10 +9,11 @@ import type { ApiConnection } from '../api/rest/connection.ts';
 import { createApiClient, type HttpApiClient } from '../api/rest/http-client.ts';
 import type { EmbeddedApiServer } from '../apiserver/index.ts';
 import { systemClock } from '../base/clock.ts';
-import { AgentError } from '../base/errors.ts';
+import { AgentError, messageOf } from '../base/errors.ts';
 import { contentType, metricsText } from '../metrics/metrics.ts';
 import type { KeyPair } from '../pki/certificates.ts';
 import { webhookAccess } from '../server/kubelet-server.ts';
+import { type Fault, faultsOf, runFaults } from '../simulate/faults.ts';
 import { KubeletFront } from '../simulate/kubelet-front.ts';
 import { createLoad } from '../simulate/load.ts';
 import { loopbackAddress, nodeNames } from '../simulate/node-names.ts';
@@ -37,6 +38,8 @@ export interface SimulateOptions {
   /** Names of stage sets, and files or directories of `kwok.x-k8s.io` objects. */
   readonly stages: readonly string[];
   readonly seed: string;
+  /** A schedule of faults. */
+  readonly faults?: string;
   /** Ends the simulation after this time, ms; absent: a signal does. */
   readonly forMs?: number;
   readonly output: 'text' | 'json';
@@ -166,10 +169,14 @@ async function launch(
   });
   const metrics =
     options.metricsPort === undefined ? undefined : serveMetrics(simulation, options.metricsPort);
+  const faults = options.faults === undefined ? [] : faultsOfFile(options.faults);
+  const schedule = { clock, logger, chance: simulation.chance, target: simulation, nodes };
+  const registered = simulation.registered(signal);
+  void registered.then(() => runFaults(faults, schedule, signal)).catch(() => undefined);
   const running = Promise.all([simulation.run(signal), stages.run(simulation, signal)]);
-  const load = simulation
-    .registered(signal)
-    .then(() => createLoad({ ...loadOptions(options), client, clock, logger, nodes }, signal));
+  const load = registered.then(() =>
+    createLoad({ ...loadOptions(options), client, clock, logger, nodes }, signal),
+  );
   load.catch(() => undefined);
   return {
     simulation,
@@ -193,6 +200,16 @@ const loadOptions = ({
   namespace,
   image: 'registry.k8s.io/pause:3.10',
 });
+
+function faultsOfFile(file: string): readonly Fault[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new AgentError('invalid_argument', `--faults ${file}: ${messageOf(cause)}`, { cause });
+  }
+  return faultsOf(text, file);
+}
 
 async function embedded({ dataDir, port }: SimulateOptions, logger: LeveledLogger): Promise<Cluster> {
   const { EmbeddedApiServer: ApiServer } = await import('../apiserver/index.ts');

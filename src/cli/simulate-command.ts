@@ -30,6 +30,7 @@ const addOptions = (command: Command): Command =>
       '--stages <name...>',
       'stage sets (fast, general, chaos, heartbeat), and files or directories of kwok.x-k8s.io objects',
     )
+    .option('--faults <file>', 'schedule of faults: nodes that stop, lose the API server, restart or lie')
     .option('--seed <text>', 'seed of all random choices: a run with the same seed makes the same ones', '0')
     .option('--for <duration>', 'end after this time, for example 20s or 5m; default: at Ctrl-C', duration)
     .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
@@ -62,6 +63,7 @@ function optionsOf(raw: Raw, cwd: string): SimulateOptions {
     podsPerNode: Number(raw['podsPerNode']),
     ...path('kubeconfig'),
     ...path('dataDir'),
+    ...path('faults'),
     stages: Array.isArray(stages) ? stages.map(String) : [],
     seed: text('seed'),
     ...(typeof forMs === 'number' && { forMs }),

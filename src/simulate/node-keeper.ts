@@ -57,7 +57,8 @@ export class NodeKeeper {
   readonly #nodes: NodeClient;
   readonly #updater: StatusUpdater;
   #lease: { readonly resourceVersion: string; readonly ownerUid: string } | undefined;
-  #overlay: NodeOverlay | undefined;
+  /** By what sets them; later ones take precedence. */
+  readonly #overlays = new Map<string, NodeOverlay>();
 
   constructor(deps: KeeperDeps, { identity, setters, random }: KeeperOptions) {
     const { clock, logger, nodes } = deps;
@@ -84,9 +85,10 @@ export class NodeKeeper {
     return this.#deps.nodes.get(this.name) ?? this.#updater.node;
   }
 
-  /** Replaces parts of the status from the next report on; `undefined` ends that. */
-  set overlay(overlay: NodeOverlay | undefined) {
-    this.#overlay = overlay;
+  /** Replaces parts of the status from the next report on. @param source what sets them; `undefined` ends what it set before */
+  setOverlay(source: string, overlay: NodeOverlay | undefined): void {
+    this.#overlays.delete(source);
+    if (overlay) this.#overlays.set(source, overlay);
   }
 
   /** Registers the Node, or adopts an existing one; retries until it succeeds or `signal` aborts. */
@@ -151,12 +153,18 @@ export class NodeKeeper {
   }
 
   readonly #overlaid: NodeStatusSetter = (node) => {
-    const overlay = this.#overlay;
-    if (!overlay) return { node };
-    const { conditions = [], ...rest } = overlay;
-    const types = new Set(conditions.map(({ type }) => type));
-    const others = node.status?.conditions?.filter(({ type }) => !types.has(type)) ?? [];
-    return { node: { ...node, status: { ...node.status, ...rest, conditions: [...others, ...conditions] } } };
+    let status = node.status ?? {};
+    for (const { conditions = [], capacity, allocatable } of this.#overlays.values()) {
+      const types = new Set(conditions.map(({ type }) => type));
+      const others = status.conditions?.filter(({ type }) => !types.has(type)) ?? [];
+      status = {
+        ...status,
+        ...(capacity && { capacity: { ...status.capacity, ...capacity } }),
+        ...(allocatable && { allocatable: { ...status.allocatable, ...allocatable } }),
+        conditions: [...others, ...conditions],
+      };
+    }
+    return { node: this.#overlays.size === 0 ? node : { ...node, status } };
   };
 
   readonly #record = ({ type, reason, message }: NodeEvent): void => {

@@ -12,6 +12,7 @@ import type { Burst } from '../api/cache/burst.ts';
 import type { ResourceList } from '../kube/resources/resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Node, Pod } from '../kube/types.ts';
+import type { FaultTarget } from './faults.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeyedRandom } from './keyed-random.ts';
 import { Lanes } from './lanes.ts';
@@ -70,7 +71,7 @@ interface Member {
  * const simulation = new Simulation({ client, clock: systemClock, nodes: ['node-0', 'node-1'] });
  * await simulation.run(signal);
  */
-export class Simulation {
+export class Simulation implements FaultTarget {
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
   readonly chance: KeyedRandom;
@@ -166,16 +167,29 @@ export class Simulation {
     this.#recorder.stop();
   }
 
-  /** Replaces parts of a node's status, and reports it at once. */
-  async setOverlay(name: string, overlay: NodeOverlay | undefined, signal: AbortSignal): Promise<void> {
-    const { keeper } = this.#memberOf(name);
-    keeper.overlay = overlay;
-    await this.#lanes.run(() => keeper.report(signal));
+  /** Replaces parts of a node's status from its next report on. @param source what sets them */
+  overlay(name: string, source: string, overlay: NodeOverlay | undefined): void {
+    this.#memberOf(name).keeper.setOverlay(source, overlay);
   }
 
-  /** Replaces parts of a node's status from its next report on. */
-  overlay(name: string, overlay: NodeOverlay | undefined): void {
-    this.#memberOf(name).keeper.overlay = overlay;
+  /** Lets a node claim amounts that it does not have, and reports it at once; `undefined` ends that. */
+  async claim(name: string, amounts: ResourceList | undefined): Promise<void> {
+    const { keeper } = this.#memberOf(name);
+    keeper.setOverlay('fault', amounts && { capacity: amounts, allocatable: amounts });
+    await this.#lanes.run(() => keeper.report(new AbortController().signal));
+  }
+
+  disconnect(name: string): void {
+    this.#memberOf(name).node.disconnect();
+  }
+
+  reconnect(name: string): void {
+    this.#memberOf(name).node.reconnect();
+  }
+
+  /** Restarts the kubelet of a node, or its whole machine. */
+  restart(name: string, machineToo: boolean): Promise<void> {
+    return this.#memberOf(name).node.restart(machineToo);
   }
 
   /** Returns the next free address for a pod of a node. */

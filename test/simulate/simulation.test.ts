@@ -153,3 +153,25 @@ test('the pods of a node that another process ran continue: no container restart
   ended.abort();
   await run;
 });
+
+test('a node lies about its capacity while a fault lasts, and sends no lease while its heartbeats stop', async () => {
+  const cpuOf = async (): Promise<string | undefined> =>
+    (await nodes.get('node-4')).status?.capacity?.['cpu'];
+  const honest = await cpuOf();
+  await simulation.claim('node-4', { cpu: '1' });
+  expect(await cpuOf()).toBe('1');
+  expect((await nodes.get('node-4')).status?.allocatable?.['memory']).toBeDefined();
+  await simulation.claim('node-4', undefined);
+  expect(await cpuOf()).toBe(honest);
+
+  const leases = new ResourceClient<Lease>(client, leaseResource, 'kube-node-lease');
+  simulation.setHeartbeat('node-4', false);
+  const { renewTime } = (await leases.get('node-4')).spec ?? {};
+  await clock.sleep(1500);
+  expect((await leases.get('node-4')).spec?.renewTime).toBe(renewTime);
+  simulation.setHeartbeat('node-4', true);
+  await until(async () => (await leases.get('node-4')).spec?.renewTime !== renewTime);
+  expect(() => {
+    simulation.setHeartbeat('other', true);
+  }).toThrow('node other is not part of this simulation');
+});

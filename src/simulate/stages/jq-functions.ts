@@ -63,6 +63,9 @@ const quantified =
     return [some ? listOf(input).some(test) : listOf(input).every(test)];
   };
 
+const entriesOf = (value: unknown): readonly unknown[] =>
+  isRecord(value) ? Object.entries(value).map(([key, member]) => ({ key, value: member })) : [];
+
 /** The supported functions of jq by name and number of arguments. */
 export const jqFunctions: Readonly<Record<string, Make>> = {
   'select/1':
@@ -83,7 +86,7 @@ export const jqFunctions: Readonly<Record<string, Make>> = {
   'keys/0': one((input) => (Array.isArray(input) ? [...input.keys()] : Object.keys(input ?? {}).sort())),
   'first/0': one((input) => listOf(input).at(0) ?? null),
   'last/0': one((input) => listOf(input).at(-1) ?? null),
-  'to_entries/0': one((input) => Object.entries(input ?? {}).map(([key, value]) => ({ key, value }))),
+  'to_entries/0': one((input) => entriesOf(input)),
   'tostring/0': one(text),
   'tonumber/0': one(Number),
   'ascii_downcase/0': one((input) => text(input).toLowerCase()),

@@ -212,7 +212,7 @@ export class StageWorld {
         const name = metadata?.name ?? '';
         const overlay = sent.reduce<NodeOverlay>(withPatch, this.#overlays.get(name) ?? {});
         this.#overlays.set(name, overlay);
-        simulation.overlay(name, overlay);
+        simulation.overlay(name, 'stages', overlay);
       },
     };
   }

@@ -113,7 +113,8 @@ export class EmbeddedApiServer {
     const authorizer = authorizerOf(options, store);
     const client = new WebhookClient({ store, clock, stopping: stopping.signal });
     const customs = new CustomResources(store, { client, random });
-    const webhooks = { client, objects: new ServedObjects(customs), metrics: new WebhookMetrics() };
+    const objects = new ServedObjects(customs);
+    const webhooks = { client, authorizer, objects, metrics: new WebhookMetrics() };
     const admission = new AdmissionChain(
       builtInPlugins({ authorizer, webhooks }).filter(({ name }) => !disableAdmissionPlugins.includes(name)),
     );

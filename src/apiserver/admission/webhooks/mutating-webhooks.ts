@@ -4,6 +4,7 @@ import { type JsonObject, sameJson, without } from '../../../apimachinery/json.t
 import type { Kind } from '../../../apimachinery/kinds.ts';
 import { internalError } from '../../../apimachinery/status-error.ts';
 import type { AdmissionPlugin, Attributes, Reinvocation } from '../plugin.ts';
+import { meetsConditions } from './condition-match.ts';
 import { type Invocation, invocationOf } from './matching.ts';
 import { Reinvocations } from './reinvocations.ts';
 import { type ReviewedObjects, typedAs, type Verdict } from './review.ts';
@@ -36,7 +37,10 @@ class Round {
   async run(webhooks: readonly Webhook[]): Promise<JsonObject | undefined> {
     for (const [index, webhook] of webhooks.entries()) {
       const invocation = this.#invocation(webhook);
-      if (invocation && this.#isCalled(webhook)) await this.#call(invocation, index);
+      if (!invocation) continue;
+      const reviewed = await this.#reviewed(invocation);
+      const isMet = meetsConditions(this.#attributes, invocation, reviewed, this.#deps);
+      if (isMet && this.#isCalled(webhook)) await this.#call(invocation, reviewed, index);
     }
     const { kind } = this.#attributes;
     await this.#convert(kind);
@@ -72,13 +76,13 @@ class Round {
     return { ...(object && { object }), ...(before && { oldObject: before }) };
   }
 
-  async #call(invocation: Invocation, index: number): Promise<void> {
+  async #call(invocation: Invocation, reviewed: ReviewedObjects, index: number): Promise<void> {
     const { webhook } = invocation;
     const { context, reinvocation } = this.#attributes;
     const place = `round_${reinvocation.again ? 1 : 0}_index_${index}`;
     let changed: boolean | undefined;
     try {
-      changed = await callWebhook(this.#attributes, invocation, await this.#reviewed(invocation), {
+      changed = await callWebhook(this.#attributes, invocation, reviewed, {
         deps: this.#deps,
         use: (verdict) => this.#apply(webhook, verdict),
         failedOpen: () =>

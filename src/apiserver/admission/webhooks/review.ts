@@ -77,34 +77,42 @@ function optionsOf({ operation, options }: Attributes): JsonObject | null {
   return { kind: usual, apiVersion: 'meta.k8s.io/v1', ...options };
 }
 
+/** Returns the request of an AdmissionReview without the objects, as webhooks and policies see it in a kind. */
+export function requestOf(attributes: Attributes, kind: Kind): JsonObject {
+  const { subresource, operation, context } = attributes;
+  const name = attributes.ofCollection ? '' : attributes.name;
+  const namespace = namespaceIn(attributes);
+  return {
+    kind: objectKindOf(kind, subresource),
+    resource: resourceOf(kind),
+    ...(subresource !== '' && { subResource: subresource }),
+    requestKind: objectKindOf(attributes.kind, subresource),
+    requestResource: resourceOf(attributes.kind),
+    ...(subresource !== '' && { requestSubResource: subresource }),
+    ...(name !== '' && { name }),
+    ...(namespace !== '' && { namespace }),
+    operation,
+    userInfo: userInfo(context.user),
+    dryRun: context.dryRun,
+    options: optionsOf(attributes),
+  };
+}
+
 /** Returns the AdmissionReview that a webhook is sent. Follows apiserver `CreateV1AdmissionReview`. */
 export function reviewOf(
   attributes: Attributes,
   { webhook, kind }: Invocation,
   sent: ReviewedObjects & { readonly uid: string },
 ): JsonObject {
-  const { subresource, operation, context } = attributes;
-  const name = attributes.ofCollection ? '' : attributes.name;
-  const namespace = namespaceIn(attributes);
+  const { subresource } = attributes;
   return {
     kind: 'AdmissionReview',
     apiVersion: `admission.k8s.io/${reviewVersionOf(webhook.reviewVersions)}`,
     request: {
       uid: sent.uid,
-      kind: objectKindOf(kind, subresource),
-      resource: resourceOf(kind),
-      ...(subresource !== '' && { subResource: subresource }),
-      requestKind: objectKindOf(attributes.kind, subresource),
-      requestResource: resourceOf(attributes.kind),
-      ...(subresource !== '' && { requestSubResource: subresource }),
-      ...(name !== '' && { name }),
-      ...(namespace !== '' && { namespace }),
-      operation,
-      userInfo: userInfo(context.user),
+      ...requestOf(attributes, kind),
       object: typedAs(sent.object, kind, subresource),
       oldObject: typedAs(sent.oldObject, kind, subresource),
-      dryRun: context.dryRun,
-      options: optionsOf(attributes),
     },
   };
 }

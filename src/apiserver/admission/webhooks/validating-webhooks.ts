@@ -1,5 +1,6 @@
 import type { Kind } from '../../../apimachinery/kinds.ts';
 import type { AdmissionPlugin, Attributes } from '../plugin.ts';
+import { meetsConditions } from './condition-match.ts';
 import { type Invocation, invocationOf } from './matching.ts';
 import type { ReviewedObjects } from './review.ts';
 import { webhooksIn } from './webhook.ts';
@@ -43,8 +44,11 @@ async function callAll(
   deps: WebhookDeps,
 ): Promise<void> {
   const reviewed = await reviewedBy(attributes, invocations, deps);
+  const called = invocations.filter((invocation) =>
+    meetsConditions(attributes, invocation, reviewed.get(invocation.kind) ?? {}, deps),
+  );
   const results = await Promise.allSettled(
-    invocations.map((invocation, i) =>
+    called.map((invocation, i) =>
       callWebhook(attributes, invocation, reviewed.get(invocation.kind) ?? {}, {
         deps,
         use: () => undefined,

@@ -4,6 +4,7 @@ import { goQuote } from '../../../go/go-quote.ts';
 import { type JsonObject, stringAt } from '../../../apimachinery/json.ts';
 import type { Kind } from '../../../apimachinery/kinds.ts';
 import { badRequest, internalError, StatusError } from '../../../apimachinery/status-error.ts';
+import type { Authorizer } from '../../authorization/authorizer.ts';
 import type { WebhookClient } from '../../webhooks/webhook-client.ts';
 import type { Attributes } from '../plugin.ts';
 import type { Invocation } from './matching.ts';
@@ -25,6 +26,8 @@ export interface ServedObjects {
 export interface WebhookDeps {
   readonly client: Pick<WebhookClient, 'post'>;
   readonly objects: ServedObjects;
+  /** Decides what match conditions ask of `authorizer`; absent: they have no such variable. */
+  readonly authorizer?: Pick<Authorizer, 'decide'>;
   readonly metrics: WebhookMetrics;
 }
 

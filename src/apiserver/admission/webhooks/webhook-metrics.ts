@@ -39,6 +39,11 @@ export class WebhookMetrics {
     'Number of requests that were admitted although an admission webhook failed.',
   );
 
+  readonly #exclusions = new Counter(
+    'apiserver_admission_match_condition_exclusions_total',
+    'Number of requests that match conditions left out.',
+  );
+
   observe({ name, type }: Webhook, { operation, seconds, rejected, code, error }: CallOutcome): void {
     const labels = { name, type: types[type], operation, rejected: String(rejected) };
     this.#durations.observe(labels, seconds);
@@ -53,12 +58,19 @@ export class WebhookMetrics {
       });
   }
 
+  /** Counts a request that the match conditions of a webhook leave out. */
+  excluded({ name, type }: Webhook, operation: Operation): void {
+    this.#exclusions.add({ name, kind: 'webhook', type: types[type], operation });
+  }
+
   /** Counts a request that was admitted although its webhook failed. */
   failedOpen({ name, type }: Webhook): void {
     this.#failedOpen.add({ name, type: types[type] });
   }
 
   families(): readonly MetricFamily[] {
-    return [this.#durations, this.#requests, this.#rejections, this.#failedOpen].map((one) => one.collect());
+    return [this.#durations, this.#requests, this.#rejections, this.#failedOpen, this.#exclusions].map(
+      (one) => one.collect(),
+    );
   }
 }

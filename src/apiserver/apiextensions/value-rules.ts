@@ -1,4 +1,3 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { ownMember } from '../../base/own.ts';
 import {
   canonicalJson,
@@ -13,6 +12,7 @@ import {
 } from '../../apimachinery/json.ts';
 import { fault, type FieldFault } from '../../apimachinery/status-error.ts';
 import { isEmbedded, isIntOrString, itemsOf, propertyOf, type Structural, valuesOf } from './structural.ts';
+import { hasFormat } from './value-formats.ts';
 
 /** One value on its way through validation. */
 interface Place {
@@ -90,7 +90,7 @@ function textFaults(value: string, schema: Structural, path: string): FieldFault
   if (pattern !== '' && !matches(pattern, value))
     faults.push(bad(path, value, `${bodyAt(path)} should match '${pattern}'`));
   const format = stringAt(schema, 'format');
-  if (ownMember(formats, format)?.(value) === false) faults.push(wrongType(path, value, format, value));
+  if (format !== '' && !hasFormat(value, format)) faults.push(wrongType(path, value, format, value));
   return faults;
 }
 
@@ -103,25 +103,6 @@ function matches(pattern: string, value: string): boolean {
     return true;
   }
 }
-
-const isCidr = (value: string): boolean => {
-  const [address = '', length = ''] = value.split('/');
-  return isIP(address) > 0 && /^\d{1,3}$/.test(length) && Number(length) <= (isIPv4(address) ? 32 : 128);
-};
-
-/** Formats that are checked, each with what is right. */
-const formats: Readonly<Record<string, (value: string) => boolean>> = {
-  ipv4: isIPv4,
-  ipv6: isIPv6,
-  cidr: isCidr,
-  uuid: (value) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(value),
-  date: (value) => /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
-  'date-time': (value) =>
-    /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(value) &&
-    !Number.isNaN(Date.parse(value)),
-  byte: (value) => value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value),
-  mac: (value) => /^([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$/.test(value),
-};
 
 function numberFaults(value: number, schema: Structural, path: string): FieldFault[] {
   const faults: FieldFault[] = [];

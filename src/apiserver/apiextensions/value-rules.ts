@@ -1,4 +1,4 @@
-import { ownMember } from '../../base/own.ts';
+import { ownMember, tableOf } from '../../base/own.ts';
 import {
   canonicalJson,
   isObject,
@@ -104,9 +104,29 @@ function matches(pattern: string, value: string): boolean {
   }
 }
 
+/** The largest numbers of formats, by type and format; those of integers have as many negative ones and one more. */
+const largest: Readonly<Record<string, number>> = tableOf({
+  'integer int32': 2 ** 31 - 1,
+  integer: 2 ** 63,
+  'integer int64': 2 ** 63,
+  'number float': 3.402_823_466_385_288_6e38,
+});
+
+/** Returns the fault of a number that is too large for its format. Like kube-apiserver, it names no field. */
+function rangeFault(value: number, schema: Structural, path: string): FieldFault | undefined {
+  const [type, format] = [stringAt(schema, 'type'), stringAt(schema, 'format')];
+  const most = ownMember(largest, format === '' ? type : `${type} ${format}`);
+  const isWide = most !== undefined && (value > most || value < -most - (type === 'integer' ? 1 : 0));
+  if (!isWide) return undefined;
+  const shownFormat = format === '' ? '(default format)' : `with format ${format}`;
+  return bad('', '', `Checked value must be of type ${type} ${shownFormat} in ${path}`);
+}
+
 function numberFaults(value: number, schema: Structural, path: string): FieldFault[] {
   const faults: FieldFault[] = [];
   const { maximum, minimum, multipleOf } = schema;
+  const wide = rangeFault(value, schema, path);
+  if (wide !== undefined) faults.push(wide);
   const [below, above] = [schema['exclusiveMaximum'] === true, schema['exclusiveMinimum'] === true];
   const at = bodyAt(path);
   if (typeof maximum === 'number' && (below ? value >= maximum : value > maximum))

@@ -30,6 +30,16 @@ test.for([
     1,
     'a: Invalid value: 1: a in body should be less than 1',
   ],
+  [
+    { type: 'integer', format: 'int32' },
+    2 ** 31,
+    '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in a',
+  ],
+  [
+    { type: 'integer' },
+    1e20,
+    '<nil>: Invalid value: "": Checked value must be of type integer (default format) in a',
+  ],
   [{ type: 'number', multipleOf: 2 }, 3, 'a: Invalid value: 3: a in body should be a multiple of 2'],
   [
     { type: 'array', maxItems: 1, items: { type: 'string' } },
@@ -82,6 +92,7 @@ test.for([
 });
 
 test.for([
+  [{ type: 'integer', format: 'int32' }, -(2 ** 31)],
   [{ type: 'string', nullable: true }, null],
   [{ type: 'number' }, 1],
   [{ 'x-kubernetes-int-or-string': true }, '50%'],

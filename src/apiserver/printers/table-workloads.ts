@@ -18,6 +18,7 @@ import {
   createdAgo,
   labelsText,
   printer,
+  type Printer,
   type Printers,
   selectorText,
 } from './table-printer.ts';
@@ -114,6 +115,24 @@ function metricsText(scaler: JsonObject): string {
 
 const bound = (value: unknown): string => (value === undefined ? 'N/A' : textOf(value));
 
+/** Printer of autoscalers, in the form of autoscaling/v2. */
+export const scalerPrinter: Printer = printer(
+  cols('Name', 'Reference', 'Targets', 'MinPods', 'MaxPods', 'Replicas', 'Age'),
+  (one, now) => {
+    const { scaleTargetRef, minReplicas } = specOf(one);
+    const target = scaleTargetRef as JsonObject | undefined;
+    return [
+      nameOf(one),
+      `${stringAt(target, 'kind')}/${stringAt(target, 'name')}`,
+      metricsText(one),
+      minReplicas === undefined ? '<unset>' : textOf(minReplicas),
+      countAt(one, 'spec', 'maxReplicas'),
+      countAt(one, 'status', 'currentReplicas'),
+      createdAgo(one, now),
+    ];
+  },
+);
+
 /** Printers of workloads. Follow Kubernetes' printers (pkg/printers/internalversion, v1.36). */
 export const workloadPrinters: Printers = {
   podtemplates: printer(cols('Name', 'Containers', 'Images', 'Pod Labels'), (one) => {
@@ -208,20 +227,5 @@ export const workloadPrinters: Printers = {
       createdAgo(one, now),
     ],
   ),
-  'autoscaling/horizontalpodautoscalers': printer(
-    cols('Name', 'Reference', 'Targets', 'MinPods', 'MaxPods', 'Replicas', 'Age'),
-    (one, now) => {
-      const { scaleTargetRef, minReplicas } = specOf(one);
-      const target = scaleTargetRef as JsonObject | undefined;
-      return [
-        nameOf(one),
-        `${stringAt(target, 'kind')}/${stringAt(target, 'name')}`,
-        metricsText(one),
-        minReplicas === undefined ? '<unset>' : textOf(minReplicas),
-        countAt(one, 'spec', 'maxReplicas'),
-        countAt(one, 'status', 'currentReplicas'),
-        createdAgo(one, now),
-      ];
-    },
-  ),
+  'autoscaling/horizontalpodautoscalers': scalerPrinter,
 };

@@ -10,7 +10,7 @@ import type { Strategy, UpdateRules } from './strategy.ts';
 const counted = new Set(
   (
     'Pod Deployment ReplicaSet DaemonSet StatefulSet ReplicationController Job CronJob PodDisruptionBudget NetworkPolicy Ingress ' +
-    'IngressClass CustomResourceDefinition FlowSchema PriorityLevelConfiguration PriorityClass MutatingWebhookConfiguration ' +
+    'IngressClass CustomResourceDefinition FlowSchema PriorityLevelConfiguration MutatingWebhookConfiguration ' +
     'ValidatingWebhookConfiguration ValidatingAdmissionPolicy MutatingAdmissionPolicy EndpointSlice ResourceSlice DeviceClass PodTemplate'
   ).split(' '),
 );

@@ -35,6 +35,8 @@ import { csiStorageCapacityStrategy } from './storage/csi-storage-capacity.ts';
 import { storageClassStrategy } from './storage/storage-class.ts';
 import { volumeAttachmentStrategy } from './storage/volume-attachment.ts';
 import { volumeAttributesClassStrategy } from './storage/volume-attributes-class.ts';
+import { apiServiceStrategy } from './apiregistration/api-service.ts';
+import { scalerStrategy, scalerV1Strategy } from './autoscaling/horizontal-pod-autoscaler.ts';
 import { csrStrategy } from './certificates/csr.ts';
 import { definitionStrategy } from '../apiextensions/definition-strategy.ts';
 import { keptKinds, type Kind } from '../../apimachinery/kinds.ts';
@@ -111,6 +113,9 @@ const own: readonly Strategy[] = [
   validatingBindingStrategy,
   mutatingPolicyStrategy,
   mutatingBindingStrategy,
+  apiServiceStrategy,
+  scalerStrategy,
+  scalerV1Strategy,
 ];
 const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
 

@@ -1,7 +1,12 @@
 import { ownMember } from '../../../base/own.ts';
 import { compareQuantities, formatQuantity, tryParseQuantity } from '../../../kube/resources/quantity.ts';
 import { dns1123Label } from '../../../kube/validation/name-rules.ts';
-import { labelSelector, type Selector } from '../../../kube/validation/shared.ts';
+import { labels, labelSelector, type Selector } from '../../../kube/validation/shared.ts';
+import type { Pod } from '../../../kube/types.ts';
+import { duplicate, type Faults } from '../../../kube/validation/field-error.ts';
+import type { PodContext } from '../../../kube/validation/options.ts';
+import { validateContainerResources } from '../../../kube/validation/resource-rules.ts';
+import { validateTolerations } from '../../../kube/validation/scheduling.ts';
 import { ipWarnings } from '../validation/address-rules.ts';
 import { endpointsDefaults, endpointsFaults } from '../validation/endpoints-validation.ts';
 import {
@@ -11,6 +16,7 @@ import {
   objectsAt,
   stringAt,
   textOf,
+  withMetadata,
 } from '../../../apimachinery/json.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { limitRangeFaults } from '../validation/limit-range-validation.ts';
@@ -20,12 +26,16 @@ import { causeOf, fault, type FieldFault, forbidden } from '../../../apimachiner
 import { commonStrategy, mainRules, statusRules } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
 
+type Toleration = NonNullable<NonNullable<Pod['spec']>['tolerations']>[number];
+
 /** Higher values are reserved for the system. */
 const highestPriority = 1_000_000_000;
 const systemPriorities = new Set(['system-cluster-critical', 'system-node-critical']);
+const preemptions = ['PreemptLowerPriority', 'Never'];
 const priorities = builtIn('priorityclasses', 'scheduling.k8s.io');
 export const priorityStrategy: Strategy = {
   ...commonStrategy(priorities),
+  prepareCreate: (one) => withMetadata(one, { generation: 1 }),
   defaults: (one) => ({
     ...one,
     preemptionPolicy: stringAt(one, 'preemptionPolicy') || 'PreemptLowerPriority',
@@ -40,9 +50,13 @@ export const priorityStrategy: Strategy = {
           `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`,
         ),
       ];
-    return Number(one['value'] ?? 0) > highestPriority
-      ? [fault.forbidden('value', `maximum allowed value of a user defined priority is ${highestPriority}`)]
-      : [];
+    const policy = stringAt(one, 'preemptionPolicy');
+    return [
+      ...(Number(one['value'] ?? 0) > highestPriority
+        ? [fault.forbidden('value', `maximum allowed value of a user defined priority is ${highestPriority}`)]
+        : []),
+      ...(preemptions.includes(policy) ? [] : [fault.unsupported('preemptionPolicy', policy, preemptions)]),
+    ];
   },
   main: {
     ...mainRules(priorities, false),
@@ -140,13 +154,47 @@ function limitDefaults(item: JsonObject): JsonObject {
 const runtimeClassWarnings = (one: JsonObject): readonly string[] =>
   oldLabelWarnings('scheduling.nodeSelector', objectAt(objectAt(one, 'scheduling'), 'nodeSelector'));
 
+/** Validates what pods of a runtime class cost more, and where they go. Follows Kubernetes pkg/apis/node/validation, v1.36. */
+function* runtimeRules(one: JsonObject): Faults {
+  const overhead = objectAt(objectAt(one, 'overhead'), 'podFixed') as Readonly<Record<string, string>>;
+  const bare: PodContext = { options: {}, pod: {}, volumes: new Map(), claimNames: new Set() };
+  if (Object.keys(overhead).length > 0)
+    yield* validateContainerResources('overhead', { limits: overhead }, bare);
+  const scheduling = objectAt(one, 'scheduling');
+  yield* labels(
+    'scheduling.nodeSelector',
+    objectAt(scheduling, 'nodeSelector') as Readonly<Record<string, string>>,
+  );
+  const tolerations = objectsAt(scheduling, 'tolerations') as readonly Toleration[];
+  yield* validateTolerations('scheduling.tolerations', tolerations, {});
+  const seen = new Set<string>();
+  for (const [
+    i,
+    { key = '', operator = '', value = '', effect = '', tolerationSeconds },
+  ] of tolerations.entries()) {
+    const id = JSON.stringify([key, operator, value, effect]);
+    if (seen.has(id))
+      yield duplicate(`scheduling.tolerations[${i}]`, {
+        Key: key,
+        Operator: operator,
+        Value: value,
+        Effect: effect,
+        TolerationSeconds: tolerationSeconds ?? null,
+      });
+    seen.add(id);
+  }
+}
+
 const runtimeClasses = builtIn('runtimeclasses', 'node.k8s.io');
 export const runtimeClassStrategy: Strategy = {
   ...commonStrategy(runtimeClasses),
   validateCreate(one) {
     const handler = stringAt(one, 'handler');
-    if (handler === '') return [fault.required('handler')];
-    return dns1123Label(handler).map((why) => fault.invalid('handler', handler, why));
+    const named = dns1123Label(handler).map((why) => fault.invalid('handler', handler, why));
+    return [
+      ...(handler === '' ? [fault.required('handler')] : named),
+      ...[...runtimeRules(one)].map(causeOf),
+    ];
   },
   warnings: runtimeClassWarnings,
   main: {

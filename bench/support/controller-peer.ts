@@ -1,0 +1,74 @@
+/**
+ * A controller of config maps in a process of its own, for the bench: podtender's, or client-node's informer with a queue written by hand.
+ * Prints the CPU time and the memory once the first list is reconciled, and again when a number of updates is.
+ */
+import type { V1ConfigMap } from '@kubernetes/client-node';
+
+const [
+  peer = 'podtender',
+  kubeconfig = '',
+  amount = '10000',
+  path = '/api/v1/namespaces/default/configmaps',
+] = process.argv.slice(2);
+const wanted = Number(amount);
+
+let reconciled = 0;
+let since = process.cpuUsage();
+/** Counts a reconcile. Each phase ends with the last of its reconciles. */
+function count(): void {
+  reconciled++;
+  if (reconciled % wanted !== 0) return;
+  const { user, system } = process.cpuUsage(since);
+  const { rss } = process.memoryUsage();
+  process.stdout.write(`${JSON.stringify({ cpuMs: (user + system) / 1000, rss })}\n`);
+  since = process.cpuUsage();
+}
+
+async function podtender(): Promise<void> {
+  const { controllerManagedBy, kinds, loadConnection, Manager } =
+    await import('../../src/controller/index.ts');
+  const manager = new Manager({ connection: await loadConnection(kubeconfig) });
+  controllerManagedBy(manager)
+    .for(kinds.ConfigMap)
+    .complete(async ({ namespace, name }) => {
+      if (!name.startsWith('bench-')) return;
+      await manager.client.get(kinds.ConfigMap, { namespace, name });
+      count();
+    });
+  since = process.cpuUsage();
+  await manager.start(new AbortController().signal);
+}
+
+/** What an operator on client-node writes: a set of keys, a loop that takes the first, and the informer's own cache. */
+async function clientNode(): Promise<void> {
+  const { CoreV1Api, KubeConfig, makeInformer } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const api = config.makeApiClient(CoreV1Api);
+  const informer = makeInformer<V1ConfigMap>(config, path, () =>
+    api.listNamespacedConfigMap({ namespace: 'default' }),
+  );
+  const queue = new Set<string>();
+  let running = false;
+  const work = async (): Promise<void> => {
+    if (running) return;
+    running = true;
+    for (const name of queue) {
+      queue.delete(name);
+      if (informer.get(name, 'default')) count();
+      await Promise.resolve();
+    }
+    running = false;
+  };
+  const add = (map: V1ConfigMap): void => {
+    if (!map.metadata?.name?.startsWith('bench-')) return;
+    queue.add(map.metadata.name);
+    setImmediate(() => void work());
+  };
+  informer.on('add', add);
+  informer.on('update', add);
+  since = process.cpuUsage();
+  await informer.start();
+}
+
+await (peer === 'podtender' ? podtender() : clientNode());

@@ -1,4 +1,4 @@
-import { type Faults, invalid, required } from '../../../kube/validation/field-error.ts';
+import { type Faults, invalid } from '../../../kube/validation/field-error.ts';
 import { nonNegative } from '../../../kube/validation/shared.ts';
 import { type JsonObject, sameJson } from '../../../apimachinery/json.ts';
 import { ownMember } from '../../../base/own.ts';
@@ -52,8 +52,3 @@ export const shareOf = (share: unknown): number => {
   if (typeof share === 'number') return share;
   return typeof share === 'string' && /^-?[0-9]+%?$/.test(share) ? parseInt(share, 10) : 0;
 };
-
-/** Validates that a text is not empty. */
-export function* notEmpty(field: string, text: string, why = ''): Faults {
-  if (text === '') yield required(field, why);
-}

@@ -185,3 +185,7 @@ export function failureOf(results: readonly SyncResult[]): Error | undefined {
   );
   return new AgentError('internal', texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`);
 }
+
+/** True for promises, also those of another library or realm. */
+export const isThenable = <T>(value: T): value is T & PromiseLike<Awaited<T>> =>
+  typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';

@@ -6,7 +6,7 @@ import { goDuration } from '../kube/duration.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
-import { failureOf, listingCheck, podStatusAnswer, syncAnswer } from './answers.ts';
+import { failureOf, listingCheck, podStatusAnswer, syncAnswer, isThenable } from './answers.ts';
 import type { ObservedPod } from './hooks.ts';
 import type { PodResizes, ProviderAdmission, ProviderDeadlines } from './powers.ts';
 import type { PodProvider, PodSyncResult, SyncPodRequest } from './provider.ts';
@@ -50,6 +50,15 @@ export function guardedProvider<P extends PodProvider>(provider: P, deps: GuardD
 }
 
 type Ref = Parameters<PodProvider['getPodStatus']>[0];
+
+/** A call of a provider that has not answered at once. */
+interface Watched {
+  readonly method: string;
+  /** Its deadline, ms. */
+  readonly ms: number;
+  readonly own: AbortController;
+  readonly signal: AbortSignal | undefined;
+}
 
 /** Makes the calls of one provider, each with its deadline and its validation. */
 class Guard {
@@ -120,7 +129,10 @@ class Guard {
     return this.within(method, this.#deadlines.query, call, signal);
   }
 
-  /** Returns the result, or rejects after `ms`; the call's signal aborts then. */
+  /**
+   * Returns the result, or rejects after `ms`; the call's signal aborts then. The deadline and the caller's signal are watched once the call
+   * has not answered at once: most answers of a provider in memory have (bench: agent).
+   */
   async within<T>(
     method: string,
     ms: number,
@@ -129,25 +141,42 @@ class Guard {
   ): Promise<Awaited<T>> {
     if (ms === Infinity) return await call(signal ?? new AbortController().signal);
     const own = new AbortController();
+    const called = call(own.signal);
+    if (!isThenable(called)) return await called;
+    const answer = Promise.resolve(called);
+    const state = { isSettled: false, unwatch: nothing };
+    const end = (): void => {
+      state.isSettled = true;
+      state.unwatch();
+    };
+    answer.then(end, end);
+    await Promise.resolve();
+    if (state.isSettled) return await answer;
+    return await new Promise<Awaited<T>>((resolve, reject) => {
+      state.unwatch = this.#watch({ method, ms, own, signal }, reject);
+      answer.then(resolve, reject);
+    });
+  }
+
+  /** Aborts a call and rejects when its time is over; passes the caller's abort on to it. The returned function ends that. */
+  #watch({ method, ms, own, signal }: Watched, reject: (fault: AgentError) => void): () => void {
     const abort = (): void => {
       own.abort(signal?.reason);
     };
-    signal?.addEventListener('abort', abort, { once: true });
-    const late = Promise.withResolvers<never>();
+    if (signal?.aborted) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
     const stop = this.#clock.timer(ms, () => {
       const fault = new AgentError(
         'deadline_exceeded',
         this.about(method, `no answer within ${goDuration(ms)}`),
       );
       own.abort(fault);
-      late.reject(fault);
+      reject(fault);
     });
-    try {
-      return await Promise.race([call(own.signal), late.promise]);
-    } finally {
+    return () => {
       stop();
       signal?.removeEventListener('abort', abort);
-    }
+    };
   }
 
   checked<T>(method: string, answer: unknown, check: (answer: unknown) => T): T {

@@ -147,6 +147,24 @@ test('a query that hangs ends with its deadline, its signal aborts, and its late
   expect(clock.pending).toBe(0);
 });
 
+test('a call that answers at once starts no timer; one that does not has its deadline, also as a mere thenable', async () => {
+  let timers = 0;
+  const prompt = guarded({});
+  const timer = prompt.clock.timer.bind(prompt.clock);
+  prompt.clock.timer = (ms, act) => {
+    timers += 1;
+    return timer(ms, act);
+  };
+  expect(await prompt.provider.listPods()).toEqual([]);
+  expect(await prompt.provider.getPodStatus(ref)).toMatchObject(ref);
+  expect(timers).toBe(0);
+  const { provider, clock } = guarded({ listPods: () => ({ then: () => undefined }) });
+  const ended = expect(provider.listPods()).rejects.toThrow('listPods: no answer within 2m0s');
+  await clock.advance(120_000);
+  await ended;
+  expect(clock.pending).toBe(0);
+});
+
 test('deadlines are the provider’s to choose', async () => {
   const hang = (): Promise<never> => new Promise(() => undefined);
   const { provider, clock } = guarded({ listPods: hang, deadlines: { query: 5000 } });

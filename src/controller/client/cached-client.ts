@@ -2,6 +2,7 @@ import { kindKey } from '../kinds.ts';
 import type {
   ApplyOptions,
   Cache,
+  CallOptions,
   Client,
   DeleteAllOfOptions,
   DeleteOptions,
@@ -50,18 +51,14 @@ export class CachedClient implements Client {
 
   async get<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, options: GetOptions = {}): Promise<T> {
     if (this.#isLive(kind)) return this.#live.get(kind, key, options);
-    await this.#own?.wait(
-      kind,
-      { namespace: kind.namespaced ? (key.namespace ?? '') : '', name: key.name },
-      options,
-    );
-    return this.#cache.get(kind, key, this.#read(kind, options));
+    const about = { namespace: kind.namespaced ? (key.namespace ?? '') : '', name: key.name };
+    return this.#current(kind, about, options, () => this.#cache.get(kind, key, this.#read(kind, options)));
   }
 
   async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     if (this.#isLive(kind)) return this.#live.list(kind, options);
-    await this.#own?.wait(kind, kind.namespaced ? { namespace: options.namespace ?? '' } : {}, options);
-    return this.#cache.list(kind, this.#read(kind, options));
+    const about = kind.namespaced ? { namespace: options.namespace ?? '' } : {};
+    return this.#current(kind, about, options, () => this.#cache.list(kind, this.#read(kind, options)));
   }
 
   create<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T> {
@@ -107,6 +104,19 @@ export class CachedClient implements Client {
       apply: (kind, configuration, options) =>
         this.#wrote(kind, options, live.apply(kind, configuration, options)),
     };
+  }
+
+  /** Reads from the cache once it has the own writes. */
+  async #current<R>(
+    kind: Kind,
+    about: Partial<ObjectKey>,
+    options: CallOptions,
+    read: () => Promise<R>,
+  ): Promise<R> {
+    // the first read starts the informer; its first list may be older than a write before
+    if (this.#own?.isUnseen(kind) === true) await read().catch(() => undefined);
+    await this.#own?.wait(kind, about, options);
+    return read();
   }
 
   #isLive(kind: Kind): boolean {

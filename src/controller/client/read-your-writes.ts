@@ -69,7 +69,7 @@ export class ReadYourWrites {
     const { uid = '', resourceVersion = '' } = object.metadata ?? {};
     if (resourceVersion === '') return;
     const pending = this.#pending(kind);
-    const cached = this.#cache.peek(kind);
+    const [cached] = this.#caches(kind);
     if (!cached) {
       if (isNewer(resourceVersion, pending.floor)) pending.floor = resourceVersion;
       return;
@@ -88,7 +88,7 @@ export class ReadYourWrites {
       this.wrote(kind, answer);
       return;
     }
-    const cached = this.#cache.peek(kind);
+    const [cached] = this.#caches(kind);
     if (!cached) return;
     const { namespace, name } = keyOf(key);
     const pending = this.#pending(kind);
@@ -128,21 +128,31 @@ export class ReadYourWrites {
 
   /** Returns what is waited for, and forgets what has arrived. */
   #left(kind: Kind, pending: Pending, { namespace = '', name }: Partial<ObjectKey>): readonly string[] {
-    const cached = this.#cache.peek(kind);
-    if (!cached) return [];
+    const caches = this.#caches(kind);
+    if (caches.length === 0) return [];
     const missing: string[] = [];
     if (pending.floor !== '') {
-      const reached = !isNewer(pending.floor, cached.versionAt(namespace));
+      const reached = caches.every((cached) => !isNewer(pending.floor, cached.versionAt(namespace)));
       if (reached) pending.floor = '';
       else missing.push(`version ${pending.floor}`);
     }
     const about = name === undefined ? [...pending.writes] : only(pending.writes, `${namespace}/${name}`);
     for (const [key, write] of about) {
       if (name === undefined && namespace !== '' && write.namespace !== namespace) continue;
-      if (hasArrived(cached, write)) pending.writes.delete(key);
+      if (caches.every((cached) => hasArrived(cached, write))) pending.writes.delete(key);
       else missing.push(`${key} ${write.resourceVersion}`);
     }
     return missing;
+  }
+
+  /** Reports whether there are own writes of a kind that had no informer then: its first list may be older. */
+  isUnseen(kind: Kind): boolean {
+    return (this.#kinds.get(kindKey(kind))?.floor ?? '') !== '' && this.#caches(kind).length === 0;
+  }
+
+  /** The caches of a kind: of whole objects and of metadata. */
+  #caches(kind: Kind): readonly KindCache[] {
+    return [this.#cache.peek(kind), this.#cache.peek(kind, true)].filter((cached) => cached !== undefined);
   }
 
   #pending(kind: Kind): Pending {
@@ -159,21 +169,23 @@ export class ReadYourWrites {
     if (before && write.fate !== 'deleted' && isNewer(before.resourceVersion, write.resourceVersion)) return;
     pending.writes.set(key, write);
     if (pending.writes.size <= pruneAbove) return;
-    for (const [one, other] of pending.writes) if (hasArrived(cached, other)) pending.writes.delete(one);
+    const caches = this.#caches(cached.kind);
+    for (const [one, other] of pending.writes)
+      if (caches.every((each) => hasArrived(each, other))) pending.writes.delete(one);
   }
 
   /** Resolves at the next change of the kind's objects, or soon. */
   async #change(kind: Kind, deadline: number, signal?: AbortSignal): Promise<void> {
-    const cached = this.#cache.peek(kind);
+    const caches = this.#caches(kind);
     const changed = Promise.withResolvers<undefined>();
-    const listeners = cached ? this.#listenersOf(cached) : new Set<() => void>();
+    const listeners = caches.map((cached) => this.#listenersOf(cached));
     const resolve = (): void => {
       changed.resolve(undefined);
     };
     const abort = (): void => {
       changed.reject(signal?.reason as Error);
     };
-    listeners.add(resolve);
+    for (const each of listeners) each.add(resolve);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted === true) abort();
     const waitMs = Math.min(recheckMs, Math.max(1, deadline - steadyNow(this.#clock)));
@@ -182,7 +194,7 @@ export class ReadYourWrites {
       await changed.promise;
     } finally {
       stopTimer();
-      listeners.delete(resolve);
+      for (const each of listeners) each.delete(resolve);
       signal?.removeEventListener('abort', abort);
     }
   }
@@ -211,8 +223,8 @@ const only = (writes: ReadonlyMap<string, Write>, key: string): readonly (readon
   return write ? [[key, write]] : [];
 };
 
-/** Reports whether `a` is newer than `b`; versions without an order count as not newer. */
-const isNewer = (a: string, b: string): boolean => (compareVersions(a, b === '' ? '0' : b) ?? -1) > 0;
+/** Reports whether `a` is newer than `b`; any version is newer than none, and versions without an order count as not newer. */
+const isNewer = (a: string, b: string): boolean => (b === '' ? a !== '' : (compareVersions(a, b) ?? -1) > 0);
 
 /** Reports whether a cache shows a write, or a later state. */
 function hasArrived(cached: KindCache, { namespace, name, resourceVersion, uid, fate }: Write): boolean {

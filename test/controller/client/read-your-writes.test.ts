@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
+import { ApiError } from '../../../src/api/client.ts';
 import { intercept } from '../../../src/api/interceptor.ts';
 import { createApiClient, type HttpApiClient } from '../../../src/api/rest/http-client.ts';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -152,6 +153,33 @@ describe('readYourWrites', () => {
 
   test('152. a write before the kind has an informer counts too', async () => {
     const client = lagging();
+    await client.create(kinds.ConfigMap, config('a'));
+    expect((await client.get(kinds.ConfigMap, at('a'))).metadata?.name).toBe('a');
+  });
+
+  test('152b. even if the first list is older than the write', async () => {
+    const old = await api.list(kinds.ConfigMap);
+    const stale = intercept(api, {
+      call: (call, next) => (call.verb === 'list' ? Promise.resolve(old) : next()),
+      async *watch(_call, next) {
+        for await (const event of next()) {
+          // no streamed list: the reflector lists by pages then
+          if (event.type === 'BOOKMARK') throw new ApiError(400, { reason: 'BadRequest' });
+          await systemClock.sleep(50);
+          yield event;
+        }
+      },
+    });
+    const cache = newCache(stale);
+    void cache.start(stop.signal);
+    const client = newClient(api, { cache: { reader: cache }, readYourWrites: true });
+    await client.create(kinds.ConfigMap, config('a'));
+    expect((await client.get(kinds.ConfigMap, at('a'))).metadata?.name).toBe('a');
+  });
+
+  test('152c. reads of metadata wait too', async () => {
+    const client = lagging({ metadataOnlyFor: [kinds.ConfigMap] });
+    await client.list(kinds.ConfigMap);
     await client.create(kinds.ConfigMap, config('a'));
     expect((await client.get(kinds.ConfigMap, at('a'))).metadata?.name).toBe('a');
   });

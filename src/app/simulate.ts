@@ -13,6 +13,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { contentType, metricsText } from '../metrics/metrics.ts';
 import type { KeyPair } from '../pki/certificates.ts';
 import { webhookAccess } from '../server/kubelet-server.ts';
+import { ClusterAnswers } from '../simulate/cluster-answers.ts';
 import { type Fault, faultsOf, runFaults } from '../simulate/faults.ts';
 import { KubeletFront } from '../simulate/kubelet-front.ts';
 import { createLoad } from '../simulate/load.ts';
@@ -146,11 +147,19 @@ async function launch(
   const address = options.address ?? (cluster.isLocal ? undefined : machineAddress());
   const kubeletPort = (): number => front.port;
   const objects = objectsOfSources(options.stages);
-  const stages = new StageWorld({ client, clock, logger, objects, kubeletPort });
+  const stages = new StageWorld({
+    client,
+    clock,
+    logger,
+    objects,
+    kubeletPort,
+    followsAnswers: cluster.isOwn,
+  });
+  const answers = new ClusterAnswers(clock, () => stages.answers);
   const { isPlayed } = stages;
   if (cluster.isOwn) await defineKinds(client);
   const simulation: Simulation = new Simulation({
-    ...{ client, clock, logger, nodes, seed: options.seed, kubeletPort, isPlayed },
+    ...{ client, clock, logger, nodes, seed: options.seed, kubeletPort, isPlayed, answers },
     addressOf: (index) => address ?? loopbackAddress(index),
     capacity: { pods: String(Math.max(defaultPods, options.podsPerNode)) },
   });

@@ -87,13 +87,31 @@ export class KubeletFront {
     const { extend, clock, logger, authorizer, authenticators } = this.#options;
     const host = serverHost({ engines: controller.engines, nodeName: node.name, clock });
     const server = new KubeletServer({
-      host: extend?.(host, node) ?? host,
+      host: withNodeUsage(extend?.(host, node) ?? host),
       ...{ clock, logger, authorizer, tls: 'later' as const },
       ...(authenticators && { authenticators }),
     });
     this.#servers.set(controller, server);
     return server;
   }
+}
+
+/** Returns the host with the usage of its pods as that of the node: the machine's own is that of all nodes. */
+function withNodeUsage(host: ServerHost): ServerHost {
+  const { usage } = host;
+  if (!usage) return host;
+  return {
+    ...host,
+    usage: async () => {
+      const whole = await usage();
+      const containers = whole.pods.flatMap((pod) => pod.containers);
+      const sum = (key: 'cpuNanos' | 'cpuNanoCores' | 'workingSetBytes' | 'memoryBytes'): number =>
+        containers.reduce((total, container) => total + (container[key] ?? 0), 0);
+      const memory = { workingSetBytes: sum('workingSetBytes'), memoryUsedBytes: sum('memoryBytes') };
+      const node = { ...whole.node, ...memory, cpuNanos: sum('cpuNanos'), cpuNanoCores: sum('cpuNanoCores') };
+      return { ...whole, node };
+    },
+  };
 }
 
 function decoded(text: string): string {

@@ -7,6 +7,7 @@ import { writeLog, type LogOptions, type LogSink } from '../provider/logs.ts';
 import type { TerminalIo } from '../provider/powers.ts';
 import type { ContainerRef } from '../provider/refs.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import type { PodUsage } from '../provider/usage.ts';
 import { behaviourOf, MemoryProvider, memoryAnnotation } from '../providers/memory/index.ts';
 
 /** What the containers of all nodes answer, as far as objects of the cluster define it. An absent answer means the default. */
@@ -25,6 +26,17 @@ export interface SimulatedAnswers {
   ): Promise<number | undefined>;
   attach?(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<boolean>;
   portForward?(pod: RuntimePodStatus, port: number, stream: Duplex, signal: AbortSignal): Promise<boolean>;
+  /** Returns what a container uses while it runs. */
+  usage?(
+    container: Pick<ContainerRef, 'namespace' | 'pod' | 'container'>,
+    pod: Pod | undefined,
+  ): SimulatedUsage;
+}
+
+/** What a container uses; an absent amount means that of its annotations. */
+export interface SimulatedUsage {
+  readonly cpuCores?: number;
+  readonly memoryBytes?: number;
 }
 
 /** Dependencies of a SimulatedProvider. */
@@ -56,6 +68,26 @@ export class SimulatedProvider extends MemoryProvider {
   async reboot(): Promise<void> {
     for (const { uid, containers } of await this.listPods())
       for (const { name, state } of containers) if (state === 'running') this.endContainer(uid, name, 255);
+  }
+
+  override async listUsage(): Promise<readonly PodUsage[]> {
+    const pods = await super.listUsage();
+    const { answers } = this.#deps;
+    return pods.map(({ namespace, name, containers, ...pod }) => ({
+      ...{ ...pod, namespace, name },
+      containers: containers.map((container) => {
+        const target = { namespace, pod: name, container: container.name };
+        const { cpuCores = 0, memoryBytes } = answers?.usage?.(target, this.#podOf(target)) ?? {};
+        const { startedAt = container.at } = container;
+        return {
+          ...container,
+          // the time that a constant usage has added up to
+          cpuNanos: Math.round(cpuCores * (container.at - startedAt) * 1e6),
+          cpuNanoCores: Math.round(cpuCores * 1e9),
+          ...(memoryBytes !== undefined && { memoryBytes, workingSetBytes: memoryBytes }),
+        };
+      }),
+    }));
   }
 
   async readLogs(

@@ -18,6 +18,17 @@ function providerOf(pods: readonly Pod[], played: PlayedPods): SimulatedProvider
   return provider;
 }
 
+/** Returns the usage of the host's pods and of those that stages play. */
+function usageOf({ usage }: ServerHost, played: PlayedPods): Pick<ServerHost, 'usage'> {
+  if (!usage) return {};
+  return {
+    usage: async () => {
+      const { pods, ...rest } = await usage();
+      return { ...rest, pods: [...pods, ...(await providerOf(played.list(), played).listUsage())] };
+    },
+  };
+}
+
 /** Returns the host of a node's kubelet API with the pods that stages play: their containers are those of their statuses. */
 export function withPlayedPods(host: ServerHost, played: PlayedPods): ServerHost {
   const find = (uid: string): Pod | undefined => played.list().find((pod) => uidOf(pod) === uid);
@@ -43,6 +54,7 @@ export function withPlayedPods(host: ServerHost, played: PlayedPods): ServerHost
       ...(await host.runningPods()),
       ...(await providerOf(played.list(), played).listPods()),
     ],
+    ...usageOf(host, played),
     readLog: (request, sink, signal) =>
       choose(
         uidOf(request.pod),

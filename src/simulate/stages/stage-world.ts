@@ -11,12 +11,13 @@ import { Lanes } from '../lanes.ts';
 import type { NodeOverlay } from '../node-keeper.ts';
 import type { Simulation } from '../simulation.ts';
 import { type ContextDeps, contextOf } from './context.ts';
-import { objectsOf } from './objects.ts';
+import { pluralOf } from './definitions.ts';
+import { kwokKinds, objectsOf } from './objects.ts';
 import { type PlayedKind, type PlayedStage, StagePlayer } from './player.ts';
 import { guardPodStatus } from './pod-guard.ts';
 import { mayMatch } from './selection.ts';
 import { fallbackStages } from './sets.ts';
-import { type Stage, stageOf } from './stage.ts';
+import { kwokVersion, type Stage, stageOf } from './stage.ts';
 
 /** Dependencies of a StageWorld. */
 export interface StageWorldDeps {
@@ -26,6 +27,11 @@ export interface StageWorldDeps {
   /** The objects of the command line: stages among others. */
   readonly objects: readonly KubeObject[];
   readonly kubeletPort: () => number;
+  /**
+   * Whether objects of the cluster may say what containers answer. They name files and programs of this machine, so this is for clusters
+   * whose users may use those. Default: only the objects of the command line do.
+   */
+  readonly followsAnswers?: boolean;
   readonly onPlayed?: (played: PlayedStage) => void;
 }
 
@@ -37,6 +43,15 @@ export const stageResource: Resource = {
   kind: 'Stage',
   namespaced: false,
 };
+
+const answerResources: readonly Resource[] = kwokKinds
+  .filter((kind) => kind !== 'Stage')
+  .map((kind) => ({
+    ...stageResource,
+    kind,
+    resource: pluralOf(kind),
+    namespaced: !kind.startsWith('Cluster'),
+  }));
 
 /** Stages that are applied at once, for pods and for nodes. */
 const stagesAtOnce = 32;
@@ -55,6 +70,7 @@ export class StageWorld {
   /** The pods by UID that stages play. */
   readonly #played = new Map<string, boolean>();
   readonly #addresses = new Map<string, string>();
+  readonly #answers = new Map<string, Informer<KubeObject>>();
   readonly #overlays = new Map<string, NodeOverlay>();
   #stages: { readonly pods: readonly Stage[]; readonly nodes: readonly Stage[] };
   #players: readonly { replan(): void; stop(): void; readonly played: number }[] = [];
@@ -86,10 +102,12 @@ export class StageWorld {
 
   /** Plays the stages of the simulation's nodes and pods until `signal` aborts. */
   async run(simulation: Simulation, signal: AbortSignal): Promise<void> {
+    const deps = this.#deps;
     const off = [
       this.#playPods(simulation, signal),
       this.#playNodes(simulation, signal),
       this.#watchStages(simulation, signal),
+      ...(deps.followsAnswers ? answerResources.map((resource) => this.#watchAnswers(resource, signal)) : []),
     ];
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => {
@@ -214,6 +232,28 @@ export class StageWorld {
         this.#overlays.set(name, overlay);
         simulation.overlay(name, 'stages', overlay);
       },
+    };
+  }
+
+  /** The objects in force that say what containers answer. */
+  get answers(): readonly KubeObject[] {
+    return [
+      ...this.#deps.objects,
+      ...[...this.#answers.values()].flatMap((informer) => informer.store.list()),
+    ];
+  }
+
+  /** Follows the objects of one kind that say what containers answer. */
+  #watchAnswers(resource: Resource, signal: AbortSignal): () => void {
+    const { client, clock } = this.#deps;
+    const kinds = { kind: resource.kind, apiVersion: kwokVersion };
+    const informer = new Informer<KubeObject>({ client, clock, logger: silentLogger }, resource, {
+      transform: (object) => ({ ...object, ...kinds }),
+    });
+    this.#answers.set(resource.kind, informer);
+    void informer.run(signal);
+    return () => {
+      this.#answers.delete(resource.kind);
     };
   }
 

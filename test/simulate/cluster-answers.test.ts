@@ -1,0 +1,119 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Duplex, PassThrough } from 'node:stream';
+import { afterAll, expect, test, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { LogOptions } from '../../src/provider/logs.ts';
+import { emptyPodStatus } from '../../src/provider/runtime-pod.ts';
+import { ClusterAnswers } from '../../src/simulate/cluster-answers.ts';
+import { objectsOf } from '../../src/simulate/stages/objects.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'answers-'));
+afterAll(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const log = join(dir, 'app.log');
+writeFileSync(log, '2026-01-01T00:00:00Z stdout F one\nplain two\n');
+const port = Promise.withResolvers<number>();
+const echo = createServer((socket) => socket.pipe(socket));
+echo.listen(0, '127.0.0.1', () => {
+  port.resolve((echo.address() as { port: number }).port);
+});
+afterAll(() => {
+  echo.close();
+});
+
+const object = (kind: string, name: string, spec: string): string =>
+  `apiVersion: kwok.x-k8s.io/v1alpha1\nkind: ${kind}\nmetadata: {name: ${name}, namespace: shop}\nspec: ${spec}\n`;
+
+const objects = objectsOf(
+  [
+    object('Logs', 'web', `{logs: [{containers: [app], logsFile: ${log}}]}`),
+    object('ClusterLogs', 'all', `{selector: {matchNamespaces: [other]}, logs: [{logsFile: ${log}.none}]}`),
+    object('Exec', 'web', '{execs: [{local: {workDir: /, envs: [{name: COLOUR, value: red}]}}]}'),
+    object(
+      'PortForward',
+      'web',
+      `{forwards: [{ports: [80], target: {address: 127.0.0.1, port: ${await port.promise}}}]}`,
+    ),
+    object(
+      'ClusterResourceUsage',
+      'all',
+      '{usages: [{containers: [app], usage: {cpu: {value: 250m}, memory: {expression: \'Quantity("64Mi")\'}}}, {usage: {cpu: {expression: \'Quantity(pod.metadata.annotations["cpu"])\'}}}]}',
+    ),
+  ].join('---\n'),
+  'test',
+);
+const answers = new ClusterAnswers(systemClock, () => objects);
+const target = { namespace: 'shop', pod: 'web', container: 'app', podUid: 'u', id: 'i' };
+const { signal } = new AbortController();
+
+async function logOf(container: typeof target, options: LogOptions = {}): Promise<string | boolean> {
+  let text = '';
+  const answered = await answers.readLogs(
+    container,
+    options,
+    (bytes) => void (text += String(bytes)),
+    signal,
+  );
+  return answered && text;
+}
+
+test('Logs: the file of the pod, for the containers that it names', async () => {
+  expect(await logOf(target)).toBe('one\nplain two\n');
+  expect(await logOf(target, { tailLines: 1 })).toBe('plain two\n');
+  expect(await logOf({ ...target, container: 'side' })).toBe(false);
+  expect(await logOf({ ...target, namespace: 'default' })).toBe(false);
+  await expect(logOf({ ...target, namespace: 'other' })).rejects.toThrow('the log cannot be read');
+  await expect(logOf(target, { previous: true })).rejects.toThrow('names no file for this log');
+});
+
+test('Logs: a file that is followed shows what is added', async () => {
+  const stop = new AbortController();
+  let text = '';
+  const following = answers.readLogs(
+    target,
+    { follow: true },
+    (bytes) => void (text += String(bytes)),
+    stop.signal,
+  );
+  await vi.waitFor(() => {
+    expect(text).toBe('one\nplain two\n');
+  });
+  appendFileSync(log, 'three\n');
+  await vi.waitFor(() => {
+    expect(text).toBe('one\nplain two\nthree\n');
+  });
+  stop.abort();
+  expect(await following).toBe(true);
+});
+
+test('Exec: a program of this machine, with its streams and exit code', async () => {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  stdin.end('in');
+  const script = 'echo "$COLOUR $(pwd) $(cat)"; exit 3';
+  const io = { stdin, stdout, tty: false };
+  expect(await answers.exec(target, ['sh', '-c', script], io, signal)).toBe(3);
+  expect(String(stdout.read())).toBe('red / in\n');
+  expect(await answers.exec({ ...target, pod: 'db' }, ['true'], io, signal)).toBeUndefined();
+});
+
+test('PortForward: a connection to the target of the port', async () => {
+  const pod = emptyPodStatus({ uid: 'u', name: 'web', namespace: 'shop' });
+  const [toPod, fromPod] = [new PassThrough(), new PassThrough()];
+  const stream = Duplex.from({ readable: toPod, writable: fromPod });
+  const joined = answers.portForward(pod, 80, stream, signal);
+  toPod.end('hello');
+  expect(await joined).toBe(true);
+  expect(String(fromPod.read())).toBe('hello');
+  expect(await answers.portForward(pod, 81, stream, signal)).toBe(false);
+});
+
+test('ResourceUsage: amounts, and amounts of annotations', () => {
+  expect(answers.usage(target, undefined)).toEqual({ cpuCores: 0.25, memoryBytes: 64 * 2 ** 20 });
+  const pod = { metadata: { annotations: { cpu: '2' } } };
+  expect(answers.usage({ ...target, container: 'side' }, pod)).toEqual({ cpuCores: 2 });
+});

@@ -1,3 +1,4 @@
+import { findByKind, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
 import type { Server } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { AddressInfo } from 'node:net';
@@ -116,7 +117,9 @@ export class EmbeddedApiServer {
     const objects = new ServedObjects(customs);
     const webhooks = { client, authorizer, objects, metrics: new WebhookMetrics() };
     const admission = new AdmissionChain(
-      builtInPlugins({ authorizer, webhooks }).filter(({ name }) => !disableAdmissionPlugins.includes(name)),
+      builtInPlugins({ authorizer, webhooks, findKind: kindsBeside(customs) }).filter(
+        ({ name }) => !disableAdmissionPlugins.includes(name),
+      ),
     );
     const resources = new ResourceApi({ world, stopping: stopping.signal, admission, customs });
     const signer = signerOf(options, secrets.tokenKey);
@@ -211,6 +214,13 @@ export class EmbeddedApiServer {
     this.store.close();
   }
 }
+
+/** Returns a look-up of served kinds, built-in or custom. */
+const kindsBeside =
+  (customs: CustomResources) =>
+  (apiVersion: string, kind: string): Kind | undefined =>
+    findByKind(apiVersion, kind) ??
+    customs.kinds.find((one) => one.kind === kind && groupVersionOf(one) === apiVersion);
 
 /** Returns the metrics API, loaded and created on first use. */
 function metricsApi(deps: UsageReaderDeps & { readonly store: Store }): () => Promise<MetricsApi> {

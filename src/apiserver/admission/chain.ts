@@ -3,6 +3,9 @@ import type { JsonObject } from '../../apimachinery/json.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { WebhookMetrics } from './webhooks/webhook-metrics.ts';
 import type { WebhookDeps } from './webhooks/webhook-call.ts';
+import { mutatingPolicies } from './policies/mutating-policies.ts';
+import { validatingPolicies } from './policies/validating-policies.ts';
+import type { Kind } from '../../apimachinery/kinds.ts';
 import { mutatingWebhooks } from './webhooks/mutating-webhooks.ts';
 import { validatingWebhooks } from './webhooks/validating-webhooks.ts';
 import { certificateSubjectRestriction } from './certificate-subject.ts';
@@ -23,10 +26,16 @@ import { taintNodesByCondition } from './node-taints.ts';
 export interface PluginDeps {
   readonly authorizer: Pick<Authorizer, 'decide'>;
   readonly webhooks: WebhookDeps;
+  /** Returns the served kind of an apiVersion and kind: parameters of policies are of any. */
+  readonly findKind: (apiVersion: string, kind: string) => Kind | undefined;
 }
 
 /** Returns the built-in plug-ins in kube-apiserver's order (`AllOrderedPlugins`, v1.36). */
-export const builtInPlugins = ({ authorizer, webhooks }: PluginDeps): readonly AdmissionPlugin[] => [
+export const builtInPlugins = ({
+  authorizer,
+  webhooks,
+  findKind,
+}: PluginDeps): readonly AdmissionPlugin[] => [
   namespaceLifecycle,
   limitRanger,
   serviceAccount,
@@ -38,7 +47,9 @@ export const builtInPlugins = ({ authorizer, webhooks }: PluginDeps): readonly A
   runtimeClass,
   certificateSubjectRestriction,
   podResizeValidator,
+  mutatingPolicies({ authorizer, objects: webhooks.objects, findKind }),
   mutatingWebhooks(webhooks),
+  validatingPolicies({ authorizer, objects: webhooks.objects, findKind }),
   validatingWebhooks(webhooks),
   // last, so that rejected objects are not charged
   resourceQuota,
@@ -47,6 +58,7 @@ export const builtInPlugins = ({ authorizer, webhooks }: PluginDeps): readonly A
 /** Dependencies of plug-ins that are never run. */
 const inert: PluginDeps = {
   authorizer: { decide: () => ({ allowed: false, reason: '' }) },
+  findKind: () => undefined,
   webhooks: {
     client: { post: () => Promise.reject(new Error('no webhook is called')) },
     objects: {

@@ -121,7 +121,9 @@ test('plug-ins are in the order of kube-apiserver, quotas last', () => {
     'RuntimeClass',
     'CertificateSubjectRestriction',
     'PodResizeValidator',
+    'MutatingAdmissionPolicy',
     'MutatingAdmissionWebhook',
+    'ValidatingAdmissionPolicy',
     'ValidatingAdmissionWebhook',
     'ResourceQuota',
   ]);

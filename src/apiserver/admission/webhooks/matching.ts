@@ -50,7 +50,7 @@ const ruleMatches = (rule: WebhookRule, matched: Matched, kind: Kind): boolean =
 
 /** Returns the kind in which a webhook sees a request; undefined where no rule covers it. Earlier rules come first. */
 function kindFor(
-  webhook: Webhook,
+  webhook: Selection,
   matched: Matched,
   equivalents: (kind: Kind, subresource: string) => readonly Kind[],
 ): Kind | undefined {
@@ -92,20 +92,33 @@ const objectMatches = (selector: LabelSelector, { object, oldObject }: Matched):
   isEmpty(selector) ||
   [object, oldObject].some((one) => one !== undefined && labelSelectorMatches(selector, labelsOf(one)));
 
+/** What selects requests: rules, and labels of namespace and object. */
+type Selection = Pick<Webhook, 'rules' | 'matchesEquivalent' | 'namespaceSelector' | 'objectSelector'>;
+
 /**
- * Returns how a webhook is to be called; undefined where its selectors or rules leave the request out. Follows apiserver `ShouldCallHook`.
+ * Returns the kind in which a webhook or policy sees a request; undefined where selectors or rules leave it out. Follows apiserver
+ * `ShouldCallHook`.
  *
  * @throws {StatusError} 404 where a rule covers the request and the namespace to select by does not exist
  */
+export function kindSeen(
+  selection: Selection,
+  matched: Matched,
+  equivalents: (kind: Kind, subresource: string) => readonly Kind[],
+): Kind | undefined {
+  const namespace = namespaceMatches(selection.namespaceSelector, matched);
+  if (namespace === false || !objectMatches(selection.objectSelector, matched)) return undefined;
+  const kind = kindFor(selection, matched, equivalents);
+  if (kind && namespace instanceof Error) throw namespace;
+  return kind;
+}
+
+/** Returns how a webhook is to be called; undefined where it is not. @throws {StatusError} as {@link kindSeen} */
 export function invocationOf(
   webhook: Webhook,
   matched: Matched,
   equivalents: (kind: Kind, subresource: string) => readonly Kind[],
 ): Invocation | undefined {
-  const namespace = namespaceMatches(webhook.namespaceSelector, matched);
-  if (namespace === false || !objectMatches(webhook.objectSelector, matched)) return undefined;
-  const kind = kindFor(webhook, matched, equivalents);
-  if (!kind) return undefined;
-  if (namespace instanceof Error) throw namespace;
-  return { webhook, kind };
+  const kind = kindSeen(webhook, matched, equivalents);
+  return kind && { webhook, kind };
 }

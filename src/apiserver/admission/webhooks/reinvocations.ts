@@ -14,7 +14,7 @@ export class Reinvocations {
   }
 
   /** True in the second round for a webhook that is to be called again. */
-  isDue({ uid }: Webhook): boolean {
+  isDue({ uid }: Pick<Webhook, 'uid'>): boolean {
     return this.#due.has(uid);
   }
 
@@ -25,7 +25,7 @@ export class Reinvocations {
   }
 
   /** Notes a call. */
-  called({ uid, reinvocable }: Webhook): void {
+  called({ uid, reinvocable }: Pick<Webhook, 'uid' | 'reinvocable'>): void {
     if (reinvocable) this.#invoked.add(uid);
   }
 

@@ -56,12 +56,18 @@ export class Budget {
     this.#left -= cost;
   }
 
+  /** Evaluates an expression that compiles; its error is that of the evaluation. @throws {OutOfBudget} */
+  outcome({ program, error = '' }: Compiled, variables: Activation): Outcome {
+    const outcome = program?.evaluate(variables, perCallLimit) ?? { error, cost: 0, isCostExceeded: false };
+    this.spend(outcome.cost);
+    return outcome;
+  }
+
   /** Evaluates an expression; its error is the text that kube-apiserver reports. @throws {OutOfBudget} */
   evaluate(compiled: Compiled, variables: Activation): Outcome {
     if (compiled.error !== undefined)
       return { error: `compilation error: ${compiled.error}`, cost: 0, isCostExceeded: false };
-    const outcome = compiled.program.evaluate(variables, perCallLimit);
-    this.spend(outcome.cost);
+    const outcome = this.outcome(compiled, variables);
     if (outcome.error === undefined) return outcome;
     return { ...outcome, error: `expression '${compiled.expression}' resulted in error: ${outcome.error}` };
   }

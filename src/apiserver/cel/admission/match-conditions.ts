@@ -1,5 +1,7 @@
 import { type JsonObject, objectsAt, stringAt } from '../../../apimachinery/json.ts';
+import type { Declarations } from '../check/declarations.ts';
 import { boolType } from '../check/types.ts';
+import type { Activation } from '../eval/frame.ts';
 import { Budget, type Compiled, compileExpression, OutOfBudget } from './expressions.ts';
 import { activationOf, admissionDeclarations, type AdmissionInput } from './variables.ts';
 
@@ -18,15 +20,11 @@ interface Condition {
   readonly compiled: Compiled;
 }
 
-const declarations = {
-  plain: admissionDeclarations({ authorizer: true }),
-  params: admissionDeclarations({ authorizer: true, params: true }),
-};
+const webhookDeclarations = admissionDeclarations({ authorizer: true });
 
 /** Returns why an expression cannot be a match condition; undefined if it can. */
-export const matchConditionFault = (expression: string, withParams = false): string | undefined =>
-  compileExpression(expression.trim(), withParams ? declarations.params : declarations.plain, [boolType])
-    .error;
+export const matchConditionFault = (expression: string): string | undefined =>
+  compileExpression(expression.trim(), webhookDeclarations, [boolType]).error;
 
 /** MatchConditions evaluates the compiled `matchConditions` of a webhook or policy. */
 export class MatchConditions {
@@ -40,25 +38,25 @@ export class MatchConditions {
    * Compiles `matchConditions`. Conditions that cannot be compiled fail when they are evaluated.
    *
    * @param holder the webhook, or the spec of a policy
+   * @param declarations what the conditions may refer to; absent: what those of webhooks may
    * @example
    * MatchConditions.of(webhook).evaluate({ object, request: { operation: 'CREATE', … } }); // { matches: true }
    */
-  static of(holder: JsonObject, withParams = false): MatchConditions {
+  static of(holder: JsonObject, declarations: Declarations = webhookDeclarations): MatchConditions {
     const conditions = objectsAt(holder, 'matchConditions').map((one) => ({
       name: stringAt(one, 'name'),
-      compiled: compileExpression(
-        stringAt(one, 'expression'),
-        withParams ? declarations.params : declarations.plain,
-        [boolType],
-      ),
+      compiled: compileExpression(stringAt(one, 'expression'), declarations, [boolType]),
     }));
     return new MatchConditions(conditions);
   }
 
   /** Evaluates all conditions: one that is false decides, whatever the others are. */
   evaluate(input: AdmissionInput): MatchResult {
-    if (this.#conditions.length === 0) return { matches: true };
-    const variables = activationOf(input);
+    return this.#conditions.length === 0 ? { matches: true } : this.evaluateWith(activationOf(input));
+  }
+
+  /** Evaluates all conditions with the variables of a policy. */
+  evaluateWith(variables: Activation): MatchResult {
     const budget = new Budget(conditionBudget);
     const errors: string[] = [];
     try {

@@ -49,12 +49,12 @@ export interface Library {
 /** Declarations holds what an expression may refer to: variables, functions and types. */
 export class Declarations {
   readonly #functions: ReadonlyMap<string, FunctionDecl>;
-  readonly #types: ReadonlyMap<string, Type>;
+  readonly #types: Pick<ReadonlyMap<string, Type>, 'get'>;
   readonly #variables: ReadonlyMap<string, Type>;
 
   constructor(
     functions: ReadonlyMap<string, FunctionDecl>,
-    types: ReadonlyMap<string, Type>,
+    types: Pick<ReadonlyMap<string, Type>, 'get'>,
     variables: ReadonlyMap<string, Type>,
   ) {
     this.#functions = functions;
@@ -71,15 +71,16 @@ export class Declarations {
     return new Declarations(functions, new Map(types.map((one) => [one.name, one])), new Map());
   }
 
-  /** Returns declarations with further variables, and types that expressions may name. */
-  with(variables: Readonly<Record<string, Type>>, types: readonly Type[] = []): Declarations {
-    return new Declarations(
-      this.#functions,
-      types.length === 0
-        ? this.#types
-        : new Map([...this.#types, ...types.map((one) => [one.name, one] as const)]),
-      new Map([...this.#variables, ...Object.entries(variables)]),
-    );
+  /** Returns declarations with further variables. */
+  with(variables: Readonly<Record<string, Type>>): Declarations {
+    const all = new Map([...this.#variables, ...Object.entries(variables)]);
+    return new Declarations(this.#functions, this.#types, all);
+  }
+
+  /** Returns declarations with types that are found by their name. */
+  withTypes(find: (name: string) => Type | undefined): Declarations {
+    const types = { get: (name: string) => this.#types.get(name) ?? find(name) };
+    return new Declarations(this.#functions, types, this.#variables);
   }
 
   functionOf(name: string): FunctionDecl | undefined {

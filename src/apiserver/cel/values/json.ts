@@ -1,6 +1,7 @@
 import { ownMember } from '../../../base/own.ts';
 import { isObject, type JsonObject } from '../../../apimachinery/json.ts';
-import { Timestamp, CelList, CelMap, EvalError, type Value } from './value.ts';
+import { stringOf } from './text.ts';
+import { CelList, CelMap, EvalError, Optional, Struct, Timestamp, Uint, type Value } from './value.ts';
 
 /** Returns a JSON value without a schema as a value of an expression; its parts are made when they are used. */
 export function fromJson(value: unknown): Value {
@@ -10,6 +11,22 @@ export function fromJson(value: unknown): Value {
   if (Array.isArray(value)) return new JsonList(value);
   if (isObject(value)) return new JsonMap(value);
   throw new EvalError(`unsupported conversion to ref.Val: (${typeof value})`);
+}
+
+/** Returns a value as JSON. @throws {EvalError} for one that has no form in JSON */
+export function toJson(value: Value): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (value instanceof Uint) return Number(value.value);
+  if (value === null || typeof value !== 'object') return value;
+  if (value instanceof CelList) return Array.from(value, toJson);
+  if (value instanceof CelMap)
+    return Object.fromEntries(
+      Array.from(value.keys(), (key) => [stringOf(key), toJson(value.find(key) ?? null)]),
+    );
+  if (value instanceof Struct)
+    return Object.fromEntries(Array.from(value.fields, ([name, field]) => [name, toJson(field)]));
+  if (value instanceof Optional) return value.value === undefined ? null : toJson(value.value);
+  return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : stringOf(value);
 }
 
 class JsonList extends CelList {

@@ -108,6 +108,6 @@ describe('match conditions', () => {
     expect(matchConditionFault('params.x == 1')).toContain(
       "undeclared reference to 'params' (in container '')",
     );
-    expect(matchConditionFault('params.x == 1', true)).toBeUndefined();
+    expect(matchConditionFault('object.x == 1')).toBeUndefined();
   });
 });

@@ -1,0 +1,113 @@
+import { goQuote } from '../../../go/go-quote.ts';
+import { type JsonObject, stringAt } from '../../../apimachinery/json.ts';
+import type { Declarations } from '../check/declarations.ts';
+import { structType, type Type } from '../check/types.ts';
+import type { Activation } from '../eval/frame.ts';
+import { CelMap, EvalError, type Value } from '../values/value.ts';
+import { type Budget, type Compiled, compileExpression } from './expressions.ts';
+import { patchTypes } from './patch-types.ts';
+import {
+  activationOf,
+  admissionDeclarations,
+  type AdmissionInput,
+  type DeclaredVariables,
+} from './variables.ts';
+
+/** Composition holds the compiled `variables` of a policy: each may use those before it. */
+export class Composition {
+  /** What the other expressions of the policy may refer to. */
+  readonly declarations: Declarations;
+  readonly #compiled: ReadonlyMap<string, Compiled>;
+  readonly #declared: DeclaredVariables;
+  readonly #type: Type;
+
+  private constructor(compiled: ReadonlyMap<string, Compiled>, declared: DeclaredVariables, type: Type) {
+    this.#compiled = compiled;
+    this.#declared = declared;
+    this.#type = type;
+    this.declarations = admissionDeclarations(declared).with({ variables: type });
+  }
+
+  static of(variables: readonly JsonObject[], declared: DeclaredVariables): Composition {
+    const fields = new Map<string, Type>();
+    const compiled = new Map<string, Compiled>();
+    const type = structType('kubernetes.variables', (name) => fields.get(name));
+    const declarations = admissionDeclarations(declared).with({ variables: type });
+    for (const variable of variables) {
+      const name = stringAt(variable, 'name');
+      const one = compileExpression(stringAt(variable, 'expression'), declarations);
+      compiled.set(name, one);
+      if (one.program) fields.set(name, one.program.type);
+    }
+    return new Composition(compiled, declared, type);
+  }
+
+  /** For expressions that do not ask the authorizer: those of messages. */
+  get withoutAuthorizer(): Declarations {
+    return admissionDeclarations({ ...this.#declared, authorizer: false }).with({ variables: this.#type });
+  }
+
+  /** For expressions of mutations, which make `Object{…}` and `JSONPatch{…}`. */
+  get patchDeclarations(): Declarations {
+    return this.declarations.withTypes(patchTypes);
+  }
+
+  /**
+   * Returns the values of all variables for a request.
+   *
+   * @param budget returns what the evaluations may still cost: variables are evaluated when they are used, once
+   */
+  activation(input: AdmissionInput, budget: () => Budget): Activation {
+    const base = activationOf(input);
+    const activation: Activation = (name) => (name === 'variables' ? variables : base(name));
+    const variables = new Variables(this.#compiled, (compiled) => budget().outcome(compiled, activation));
+    return activation;
+  }
+}
+
+/** Variables evaluates the variables of a policy when they are used. */
+class Variables extends CelMap {
+  readonly #compiled: ReadonlyMap<string, Compiled>;
+  readonly #evaluate: (compiled: Compiled) => {
+    readonly value?: Value | undefined;
+    readonly error?: string | undefined;
+  };
+  readonly #known = new Map<string, Value | EvalError>();
+
+  constructor(
+    compiled: ReadonlyMap<string, Compiled>,
+    evaluate: (compiled: Compiled) => {
+      readonly value?: Value | undefined;
+      readonly error?: string | undefined;
+    },
+  ) {
+    super();
+    this.#compiled = compiled;
+    this.#evaluate = evaluate;
+  }
+
+  get size(): number {
+    return this.#compiled.size;
+  }
+  keys(): Iterable<Value> {
+    return this.#compiled.keys();
+  }
+  find(key: Value): Value | undefined {
+    const compiled = typeof key === 'string' ? this.#compiled.get(key) : undefined;
+    if (typeof key !== 'string' || !compiled) return undefined;
+    let known = this.#known.get(key);
+    if (known === undefined) {
+      known = this.#made(key, compiled);
+      this.#known.set(key, known);
+    }
+    if (known instanceof EvalError) throw known;
+    return known;
+  }
+
+  #made(name: string, compiled: Compiled): Value | EvalError {
+    const lead = `composited variable ${goQuote(name)} fails to`;
+    if (compiled.error !== undefined) return new EvalError(`${lead} compile: ${compiled.error}`);
+    const { value, error } = this.#evaluate(compiled);
+    return error === undefined ? (value ?? null) : new EvalError(`${lead} evaluate: ${error}`);
+  }
+}

@@ -206,7 +206,12 @@ export const validatingPolicies = (deps: PolicyDeps): AdmissionPlugin => ({
     if (policies.length === 0) return undefined;
     const { invocations, failures } = invocationsOf(policies, attributes, deps);
     const reviewed = reviewedBy(attributes, invocations, deps.objects);
-    if (!(reviewed instanceof Promise)) { judge(attributes, { invocations, failures }, reviewed, deps); return; }
-    return reviewed.then((objects) => { judge(attributes, { invocations, failures }, objects, deps); });
+    if (!(reviewed instanceof Promise)) {
+      judge(attributes, { invocations, failures }, reviewed, deps);
+      return;
+    }
+    return reviewed.then((objects) => {
+      judge(attributes, { invocations, failures }, objects, deps);
+    });
   },
 });

@@ -10,7 +10,7 @@ import { builtIn, type Kind } from '../../../apimachinery/kinds.ts';
 import { Composition } from '../../cel/admission/composition.ts';
 import { type Compiled, compileExpression } from '../../cel/admission/expressions.ts';
 import { MatchConditions } from '../../cel/admission/match-conditions.ts';
-import { dynType, listType, nullType, boolType, stringType } from '../../cel/check/types.ts';
+import { listType, nullType, boolType, stringType } from '../../cel/check/types.ts';
 import { objectType, patchType } from '../../cel/admission/patch-types.ts';
 import type { Entry, Store } from '../../storage/store.ts';
 import type { WebhookRule } from '../webhooks/webhook.ts';
@@ -166,7 +166,7 @@ function mutatingOf(policy: JsonObject, bindings: readonly Binding[]): MutatingP
     mutations: objectsAt(spec, 'mutations').map((one): Mutation => {
       const isPatch = stringAt(one, 'patchType') === 'JSONPatch';
       const expression = stringAt(objectAt(one, isPatch ? 'jsonPatch' : 'applyConfiguration'), 'expression');
-      const types = isPatch ? [listType(patchType), listType(dynType)] : [objectType('Object')];
+      const types = isPatch ? [listType(patchType)] : [objectType('Object')];
       return {
         patchType: isPatch ? 'JSONPatch' : 'ApplyConfiguration',
         compiled: compileExpression(expression, declarations, types),

@@ -42,6 +42,13 @@ export class Composition {
     return new Composition(compiled, declared, type);
   }
 
+  /** Name, text and fault of each variable that does not compile. */
+  get faults(): readonly (readonly [name: string, expression: string, fault: string])[] {
+    return [...this.#compiled].flatMap(([name, { expression, error }]) =>
+      error === undefined ? [] : [[name, expression, error] as const],
+    );
+  }
+
   /** For expressions that do not ask the authorizer: those of messages. */
   get withoutAuthorizer(): Declarations {
     return admissionDeclarations({ ...this.#declared, authorizer: false }).with({ variables: this.#type });

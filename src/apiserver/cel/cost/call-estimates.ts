@@ -195,6 +195,12 @@ const smaller: Rule = ({ args, size }) => {
   return { cost: scale({ min: max > 0 ? 1 : 0, max }, traversalFactor) };
 };
 
+/** The most that quoting a text makes: cel-go counts it in 64 bits, which overflow. */
+function quotedSize(most: number): number {
+  const exact = most >= mostCost ? 2n ** 64n - 1n : BigInt(most);
+  return Number(BigInt.asUintN(64, exact * 2n + 2n));
+}
+
 /** cel-go's estimates of standard functions, by overload. Without Kubernetes' sizes of arguments that are not computed. */
 const byOverload: ReadonlyMap<string, Rule> = new Map([
   ...each('string_format', ({ target, size }) => target && { cost: scale(size(target), traversalFactor) }),
@@ -208,7 +214,7 @@ const byOverload: ReadonlyMap<string, Rule> = new Map([
   }),
   ...each('strings_quote', ({ args, size }) => {
     const { min, max } = size(args[0]);
-    return { cost: scale({ min, max }, traversalFactor), size: { min: min + 2, max: max * 2 + 2 } };
+    return { cost: scale({ min, max }, traversalFactor), size: { min: min + 2, max: quotedSize(max) } };
   }),
   ...each('starts_with_string ends_with_string', traverseArgument()),
   ...each('in_list', ({ args, size }) => ({ cost: size(args[1]) })),

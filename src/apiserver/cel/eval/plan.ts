@@ -177,7 +177,7 @@ class Planner {
         const key = keyNode.run(frame);
         const value = present(valueNode.run(frame), optional, key);
         if (value === undefined) continue;
-        made.set(keyOf(key) ?? unsupportedKey(key), [key, value]);
+        made.set(keyOf(key) ?? `v${textOf(key)}`, [key, value]);
       }
       frame.spend(mapCost);
       return new PlainMap(made);
@@ -272,8 +272,19 @@ function iterate(range: Value, { frame, slots, condition, step }: Loop): void {
     }
   } else if (range instanceof CelMap) {
     for (const key of range.keys()) if (!once(key, slots.isPair ? (range.find(key) ?? null) : key)) return;
-  } else throw new EvalError(`got '${typeOf(range).name}', expected iterable type`);
+  } else
+    throw new EvalError(`got 'types.${goNames.get(typeOf(range).name) ?? 'Val'}', expected iterable type`);
 }
+
+const goNames: ReadonlyMap<string, string> = new Map([
+  ['int', 'Int'],
+  ['uint', 'Uint'],
+  ['double', 'Double'],
+  ['bool', 'Bool'],
+  ['string', 'String'],
+  ['bytes', 'Bytes'],
+  ['null_type', 'Null'],
+]);
 
 /** Makes a call; one that ends in an error has its cost too. */
 function charged(frame: Frame, call: () => Value): Value {
@@ -304,16 +315,18 @@ function present(value: Value, isOptional: boolean, key: Value): Value | undefin
   );
 }
 
-const unsupportedKey = (key: Value): never => {
-  throw new EvalError(`unsupported key type: ${typeOf(key).name}`);
-};
+/** Functions whose errors do not name what they were applied to, as in cel-go. */
+const terse = new Set('_+_ _-_ _*_ _/_ _%_ -_ !_ @in contains startsWith endsWith matches find'.split(' '));
+const sized = new Set(['size', 'sort', '@sortByAssociatedKeys']);
 
 /** Applies the first overload that takes the values. @throws {EvalError} */
 function apply(name: string, overloads: readonly Overload[], values: readonly Value[]): Value {
   for (const { params, run } of overloads)
     if (run && params.length === values.length && params.every((type, i) => fits(values[i] as Value, type)))
       return run(...values);
-  throw new EvalError(`no such overload: ${name}(${values.map((one) => typeOf(one).name).join(', ')})`);
+  if (terse.has(name)) throw noOverload();
+  const types = values.map((one) => typeOf(one).name).join(', ');
+  throw new EvalError(`no such overload: ${name}${sized.has(name) ? '' : `(${types})`}`);
 }
 
 /** Returns the node of an operator that is no plain function; undefined for any other call. */
@@ -376,7 +389,7 @@ function alternative(name: 'or' | 'orValue', first: PlanNode, other: PlanNode): 
   return {
     run: (frame) => {
       const value = first.run(frame);
-      if (!(value instanceof Optional)) throw noOverload();
+      if (!(value instanceof Optional)) return value;
       if (value.value === undefined) return other.run(frame);
       return name === 'or' ? value : value.value;
     },

@@ -84,7 +84,7 @@ export function toUint(value: Value): Value {
 }
 
 export function toDuration(value: Value): Value {
-  if (typeof value === 'bigint') return new Duration(value);
+  if (typeof value === 'bigint') throw impossible(value, 'google.protobuf.Duration');
   if (typeof value !== 'string') return value;
   const nanos = parseDuration(value);
   if (typeof nanos === 'string') throw impossible(value, 'google.protobuf.Duration');

@@ -85,11 +85,9 @@ function fill(verb: string, value: Value, precision: number): string {
     case 'd':
       return decimal(value);
     case 'f':
-      return floating(value, 'f', (number) => number.toFixed(precision));
+      return floating(value, 'f', (number) => grouped(number, precision));
     case 'e':
-      return floating(value, 'e', (number) =>
-        number.toExponential(precision).replace(/e([+-])(\d)$/, 'e$10$2'),
-      );
+      return floating(value, 'e', (number) => scientific(number, precision));
     case 'b':
       return typeof value === 'boolean' ? String(Number(value)) : based(value, 2, 'b');
     case 'o':
@@ -133,6 +131,22 @@ function based(value: Value, base: number, verb: string): string {
   const number = integerOf(value);
   if (number === undefined) throw wrong(verb, value);
   return number.toString(base);
+}
+
+/** Formats a number with commas between thousands. */
+const grouped = (number: number, precision: number): string =>
+  number.toFixed(precision).replace(/\B(?=(?:\d{3})+(?=\.|$))(?<!\.\d*)/g, ',');
+
+const raised = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+
+/** Formats a number as mantissa and power of ten: `1.500000×10⁰⁰`. */
+function scientific(number: number, precision: number): string {
+  const [mantissa = '', exponent = ''] = number.toExponential(precision).split('e');
+  const digits = exponent
+    .replace(/^[+-]/, '')
+    .padStart(2, '0')
+    .replaceAll(/\d/g, (digit) => raised[Number(digit)] ?? '');
+  return `${mantissa}×10${exponent.startsWith('-') ? '⁻' : ''}${digits}`;
 }
 
 const infinities: ReadonlyMap<Value, string> = new Map<Value, string>([

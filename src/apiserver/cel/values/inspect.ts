@@ -66,6 +66,9 @@ export function fits(value: Value, type: Type): boolean {
   if (type.kind === 'dyn' || type.kind === 'param') return true;
   const own = typeOf(value);
   if (own.kind !== type.kind) return false;
+  const [item] = type.params;
+  if (value instanceof CelList && item && item.kind !== 'list' && value.size > 0)
+    return fits(value.at(0), item);
   return type.kind === 'opaque' || type.kind === 'struct' ? own.name === type.name : true;
 }
 

@@ -24,7 +24,7 @@ export function doubleText(value: number): string {
   if (Object.is(value, -0)) return '-0';
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
-  if (power >= -4 && power < 21) return plainText(value);
+  if (power >= -4 && power < 6) return plainText(value);
   const sign = power < 0 ? '-' : '+';
   return `${digits}e${sign}${String(Math.abs(power)).padStart(2, '0')}`;
 }

@@ -1,3 +1,4 @@
+import { policyExpressionFaults } from '../../cel/admission/policy-faults.ts';
 import { type Faults, invalid, oneOf, required, unsupported } from '../../../kube/validation/field-error.ts';
 import {
   isObject,
@@ -48,6 +49,7 @@ export const mutatingPolicyStrategy: Strategy = strategyOf(builtIn('mutatingadmi
     const again = stringAt(spec, 'reinvocationPolicy');
     if (again === '') yield required('spec.reinvocationPolicy');
     else yield* oneOf('spec.reinvocationPolicy', again, ['IfNeeded', 'Never']);
+    yield* policyExpressionFaults(policy);
   },
   revalidatesMetadata: true,
 });

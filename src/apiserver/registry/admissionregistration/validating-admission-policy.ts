@@ -1,3 +1,4 @@
+import { policyExpressionFaults } from '../../cel/admission/policy-faults.ts';
 import {
   duplicate,
   type Faults,
@@ -68,7 +69,7 @@ function* annotationFaults(field: string, policy: JsonObject): Faults {
 
 const nothing = 'validations or auditAnnotations must contain at least one item';
 
-/** Validates a policy, except for the meaning of its expressions. */
+/** Validates a policy. */
 function* faults(policy: JsonObject): Faults {
   yield* policyFaults(policy, false);
   const validations = objectsAt(specOf(policy), 'validations');
@@ -79,6 +80,7 @@ function* faults(policy: JsonObject): Faults {
   for (const [i, validation] of validations.entries())
     yield* validationFaults(`spec.validations[${i}]`, validation);
   yield* annotationFaults('spec.auditAnnotations', policy);
+  yield* policyExpressionFaults(policy);
 }
 
 function* statusFaults(policy: JsonObject): Faults {

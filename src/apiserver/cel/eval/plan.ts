@@ -19,6 +19,7 @@ import { compare, equal } from '../values/compare.ts';
 import { textOf } from '../values/text.ts';
 import { callCost } from '../cost/actual.ts';
 import type { Overload } from '../check/declarations.ts';
+import { attempt, charged } from './errors.ts';
 import type { Frame, Run } from './frame.ts';
 import { Attribute, attributeOf, type PlanNode, qualifierOf } from './node.ts';
 
@@ -285,26 +286,6 @@ const goNames: ReadonlyMap<string, string> = new Map([
   ['bytes', 'Bytes'],
   ['null_type', 'Null'],
 ]);
-
-/** Makes a call; one that ends in an error has its cost too. */
-function charged(frame: Frame, call: () => Value): Value {
-  try {
-    return call();
-  } catch (reason) {
-    if (reason instanceof EvalError) frame.spend(1);
-    throw reason;
-  }
-}
-
-/** Evaluates; an error becomes the result. */
-function attempt(run: Run, frame: Frame): Value | EvalError {
-  try {
-    return run(frame);
-  } catch (reason) {
-    if (reason instanceof EvalError) return reason;
-    throw reason;
-  }
-}
 
 /** The value of an entry or field; undefined for one that is optional and absent. */
 function present(value: Value, isOptional: boolean, key: Value): Value | undefined {

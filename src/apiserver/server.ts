@@ -7,7 +7,7 @@ import { messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { authenticatorOf, authorizerOf, signerOf } from './access.ts';
-import { AdmissionChain, builtInPlugins, checkPluginNames } from './admission/chain.ts';
+import { AdmissionChain, builtInPlugins, checkPluginNames, type PluginDeps } from './admission/chain.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import { ServedObjects } from './apiextensions/served-objects.ts';
 import { WebhookMetrics } from './admission/webhooks/webhook-metrics.ts';
@@ -116,10 +116,9 @@ export class EmbeddedApiServer {
     const customs = new CustomResources(store, { client, random });
     const objects = new ServedObjects(customs);
     const webhooks = { client, authorizer, objects, metrics: new WebhookMetrics() };
-    const admission = new AdmissionChain(
-      builtInPlugins({ authorizer, webhooks, findKind: kindsBeside(customs) }).filter(
-        ({ name }) => !disableAdmissionPlugins.includes(name),
-      ),
+    const admission = chainOf(
+      { authorizer, webhooks, findKind: kindsBeside(customs) },
+      disableAdmissionPlugins,
     );
     const resources = new ResourceApi({ world, stopping: stopping.signal, admission, customs });
     const signer = signerOf(options, secrets.tokenKey);
@@ -214,6 +213,10 @@ export class EmbeddedApiServer {
     this.store.close();
   }
 }
+
+/** Returns the chain of the plug-ins that are not disabled. */
+const chainOf = (deps: PluginDeps, disabled: readonly string[]): AdmissionChain =>
+  new AdmissionChain(builtInPlugins(deps).filter(({ name }) => !disabled.includes(name)));
 
 /** Returns a look-up of served kinds, built-in or custom. */
 const kindsBeside =

@@ -45,7 +45,7 @@ export class Composition {
   /** Name, text and fault of each variable that does not compile. */
   get faults(): readonly (readonly [name: string, expression: string, fault: string])[] {
     return [...this.#compiled].flatMap(([name, { expression, error }]) =>
-      error === undefined ? [] : [[name, expression, error] as const],
+      error === undefined || expression.trim() === '' ? [] : [[name, expression, error] as const],
     );
   }
 

@@ -15,7 +15,9 @@ testKind(mutatingPolicyStrategy, {
             ],
           },
           reinvocationPolicy: 'Never',
-          mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }],
+          mutations: [
+            { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/spec"}]' } },
+          ],
         },
       },
       {
@@ -37,7 +39,9 @@ testKind(mutatingPolicyStrategy, {
             ],
           },
           reinvocationPolicy: 'Never',
-          mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }],
+          mutations: [
+            { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/spec"}]' } },
+          ],
         },
       },
     ],
@@ -73,7 +77,10 @@ testKind(mutatingPolicyStrategy, {
             {},
             { patchType: 'x' },
             { patchType: 'JSONPatch', applyConfiguration: { expression: 'Object{}' } },
-            { patchType: 'ApplyConfiguration', jsonPatch: { expression: '[]' } },
+            {
+              patchType: 'ApplyConfiguration',
+              jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/spec"}]' },
+            },
           ],
         },
       },
@@ -96,7 +103,9 @@ testKind(mutatingPolicyStrategy, {
             ],
           },
           reinvocationPolicy: 'Never',
-          mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }],
+          mutations: [
+            { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/spec"}]' } },
+          ],
         },
       },
       [

@@ -10,6 +10,7 @@ import { authenticatorOf, authorizerOf, signerOf } from './access.ts';
 import { AdmissionChain, builtInPlugins, checkPluginNames, type PluginDeps } from './admission/chain.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import { ServedObjects } from './apiextensions/served-objects.ts';
+import type { WebhookDeps } from './admission/webhooks/webhook-call.ts';
 import { WebhookMetrics } from './admission/webhooks/webhook-metrics.ts';
 import { WebhookClient } from './webhooks/webhook-client.ts';
 import { Scales } from './endpoints/handlers/scales.ts';
@@ -114,12 +115,9 @@ export class EmbeddedApiServer {
     const authorizer = authorizerOf(options, store);
     const client = new WebhookClient({ store, clock, stopping: stopping.signal });
     const customs = new CustomResources(store, { client, random });
-    const objects = new ServedObjects(customs);
-    const webhooks = { client, authorizer, objects, metrics: new WebhookMetrics() };
-    const admission = chainOf(
-      { authorizer, webhooks, findKind: kindsBeside(customs) },
-      disableAdmissionPlugins,
-    );
+    const webhooks = webhookDeps({ client, authorizer, customs });
+    const deps = { authorizer, webhooks, findKind: kindsBeside(customs) };
+    const admission = chainOf(deps, disableAdmissionPlugins);
     const resources = new ResourceApi({ world, stopping: stopping.signal, admission, customs });
     const signer = signerOf(options, secrets.tokenKey);
     const identity = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
@@ -213,6 +211,18 @@ export class EmbeddedApiServer {
     this.store.close();
   }
 }
+
+/** Returns what calls of webhooks use. */
+const webhookDeps = ({
+  customs,
+  ...deps
+}: Pick<WebhookDeps, 'client' | 'authorizer'> & { readonly customs: CustomResources }): WebhookDeps & {
+  readonly metrics: WebhookMetrics;
+} => ({
+  ...deps,
+  objects: new ServedObjects(customs),
+  metrics: new WebhookMetrics(),
+});
 
 /** Returns the chain of the plug-ins that are not disabled. */
 const chainOf = (deps: PluginDeps, disabled: readonly string[]): AdmissionChain =>

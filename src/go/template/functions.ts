@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { ownMember } from '../../base/own.ts';
 
 /** A function of a template. */
 export type TemplateFunction = (...args: readonly unknown[]) => unknown;
@@ -43,7 +44,7 @@ function memberOf(of: unknown, ...keys: readonly unknown[]): unknown {
   let value = of;
   for (const key of keys) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, String(key))) return undefined;
-    value = (value as Readonly<Record<string, unknown>>)[String(key)];
+    value = ownMember(value as Readonly<Record<string, unknown>>, String(key));
   }
   return value;
 }

@@ -208,7 +208,11 @@ function entriesOf(value: unknown): readonly (readonly [key: unknown, member: un
   return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-const literals: Readonly<Record<string, unknown>> = { true: true, false: false, nil: undefined };
+const literals: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['true', true],
+  ['false', false],
+  ['nil', undefined],
+]);
 
 /** Parses the pipeline of an action. */
 class Pipeline {
@@ -262,7 +266,7 @@ class Pipeline {
   #command(piped: Value | undefined): Value {
     this.#skip();
     const first = this.#words[this.#next];
-    if (first?.kind === 'name' && !Object.hasOwn(literals, first.text)) {
+    if (first?.kind === 'name' && !literals.has(first.text)) {
       this.#next += 1;
       const args = this.#operands();
       return this.#call(first.text, piped ? [...args, piped] : args);
@@ -300,7 +304,7 @@ class Pipeline {
       case 'path':
         return ({ dot }) => memberOf(dot, text.slice(1));
       case 'name':
-        if (Object.hasOwn(literals, text)) return () => ownMember(literals, text);
+        if (literals.has(text)) return () => literals.get(text);
         return this.#call(text, []);
       case 'sign':
         if (text === '.') return ({ dot }) => dot;
@@ -334,7 +338,7 @@ class Pipeline {
       throw templateFault(this.#line, `there is no function ${JSON.stringify(name)}; there are ${all}`);
     }
     return (frame) => {
-      const act = frame.functions[name] ?? general;
+      const act = ownMember(frame.functions, name) ?? general;
       return act?.(...args.map((arg) => arg(frame)));
     };
   }

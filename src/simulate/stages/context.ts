@@ -1,6 +1,6 @@
 import { rfc3339 } from '../../kube/time.ts';
 import type { Pod } from '../../kube/types.ts';
-import type { TemplateContext } from './template.ts';
+import type { TemplateContext } from '../../go/template/template.ts';
 
 /** What the functions of templates read. */
 export interface ContextDeps {

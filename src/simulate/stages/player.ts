@@ -16,7 +16,7 @@ import type { KeyedRandom } from '../keyed-random.ts';
 import type { Lanes } from '../lanes.ts';
 import { type Choice, chooseStage, matches } from './selection.ts';
 import type { Stage, StagePatch } from './stage.ts';
-import type { TemplateContext } from './template.ts';
+import type { TemplateContext } from '../../go/template/template.ts';
 
 /** A stage that was played. */
 export interface PlayedStage {

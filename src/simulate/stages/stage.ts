@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { compileJq } from './jq.ts';
 import type { Filter } from './jq-functions.ts';
-import { compileTemplate, type Template } from './template.ts';
+import { compileTemplate, type Template } from '../../go/template/template.ts';
 
 /** The group and version of kwok's objects. */
 export const kwokVersion = 'kwok.x-k8s.io/v1alpha1';

@@ -325,7 +325,8 @@ test('where a kubelet once took its configuration from is not kept', async () =>
 });
 
 test('a duplicate owner is removed with a warning', async () => {
-  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
+  // of a kind that the garbage collector cannot look up
+  const owner = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'p', uid: 'u' };
   const other = { ...owner, controller: true };
   const metadata = { name: 'owned', ownerReferences: [owner, owner, other] };
   const made = await call(server, 'POST', configMaps, { metadata });

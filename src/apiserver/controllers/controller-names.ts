@@ -4,6 +4,7 @@ import { tableOf } from '../../base/own.ts';
 /** Controllers that can run beside the server, by kube-controller-manager's names, and the scheduler. */
 export const controllerNames = [
   'certificatesigningrequest-signing-controller',
+  'garbage-collector-controller',
   'namespace-controller',
   'resourcequota-controller',
   'scheduler',
@@ -15,6 +16,7 @@ export type ControllerName = (typeof controllerNames)[number];
 /** Other names of controllers, kube-controller-manager's older ones among them. */
 const aliases: Readonly<Record<string, ControllerName>> = tableOf({
   csrsigning: 'certificatesigningrequest-signing-controller',
+  garbagecollector: 'garbage-collector-controller',
   namespace: 'namespace-controller',
   resourcequota: 'resourcequota-controller',
   serviceaccount: 'serviceaccount-controller',

@@ -3,6 +3,7 @@ import type { Subresources } from '../endpoints/handlers/subresources.ts';
 import type { EmbeddedApiServerOptions } from '../server-options.ts';
 import { type ControllerName, enabledControllers } from './controller-names.ts';
 import { type ControllerDeps, emptyNamespaces, furnishNamespaces, keepQuotas } from './controllers.ts';
+import { GarbageCollector } from './garbage-collector.ts';
 import { signRequests, type SigningTimes } from './csr-signer.ts';
 import { minimalScheduler } from './scheduler.ts';
 
@@ -27,6 +28,7 @@ export function runControllers(
   const ends: (() => void)[] = [new Definitions(deps).start()];
   const starts: Readonly<Record<ControllerName, () => () => void>> = {
     'serviceaccount-controller': () => furnishNamespaces(deps),
+    'garbage-collector-controller': () => new GarbageCollector(deps).start(),
     'namespace-controller': () => emptyNamespaces(deps),
     'resourcequota-controller': () => keepQuotas(deps),
     'certificatesigningrequest-signing-controller': () => signRequests(deps, signing),

@@ -3,7 +3,6 @@ import { systemContext } from './controllers/controllers.ts';
 import { type JsonObject, objectAt, sameJson } from '../apimachinery/json.ts';
 import { builtIn, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
 import type { ResourceApi } from './endpoints/handlers/resource-api.ts';
-import { firstServiceAddress } from './registry/core/service-addresses.ts';
 import { keyOf } from './storage/store.ts';
 import type { World } from './request/write-context.ts';
 
@@ -47,7 +46,7 @@ function ownService(resources: ResourceApi, world: World, port: number): void {
   const labels = { component: 'apiserver', provider: 'kubernetes' };
   const spec = {
     ports,
-    clusterIP: firstServiceAddress,
+    clusterIP: world.services.first,
     type: 'ClusterIP',
     sessionAffinity: 'None',
     ipFamilyPolicy: 'SingleStack',

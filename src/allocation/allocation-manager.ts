@@ -83,7 +83,8 @@ export class AllocationManager {
   #nextRetryAt: number;
   /** True when there are allocations that are not stored yet. */
   #unsaved = false;
-  #wake = new AbortController();
+  /** Ends the wait of {@link run}; undefined while it does not wait. */
+  #wake: (() => void) | undefined;
 
   constructor(deps: AllocationManagerDeps) {
     this.#deps = deps;
@@ -113,8 +114,10 @@ export class AllocationManager {
       const verdict = await this.#deps.admit(allocated, () => this.#othersOf(pod), 'add');
       if (verdict.admit && !this.#state.get(uidOf(pod))) {
         this.#state.allocate(allocated);
-        if (!this.#unsaved) this.#wake.abort();
-        this.#unsaved = true;
+        if (this.#deps.keeper && !this.#unsaved) {
+          this.#unsaved = true;
+          this.#wake?.();
+        }
       }
       return verdict;
     });
@@ -250,12 +253,24 @@ export class AllocationManager {
       else if (this.#unsaved) {
         await clock.sleep(Math.min(keepDelayMs, waitMs), signal).catch(() => undefined);
         await this.#save();
-      } else {
-        this.#wake = new AbortController();
-        await clock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => undefined);
-      }
+      } else await this.#idle(waitMs, signal);
     }
     await this.#save();
+  }
+
+  /** Resolves after `ms`, when there is an allocation to store, or when `signal` aborts. */
+  #idle(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        stop();
+        signal.removeEventListener('abort', done);
+        this.#wake = undefined;
+        resolve();
+      };
+      const stop = this.#deps.clock.timer(ms, done);
+      signal.addEventListener('abort', done, { once: true });
+      this.#wake = done;
+    });
   }
 
   /** Stores all allocations; a failure is logged, as the next write includes everything. */

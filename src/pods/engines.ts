@@ -49,6 +49,8 @@ export interface Engines {
   readonly housekeeping: Housekeeping;
   /** The pods that are due for a sync (R43). */
   podsToSync(): readonly Pod[];
+  /** False when {@link podsToSync} would return no pod; cheap. */
+  hasPodsToSync(): boolean;
   /** Creates the mirror pods of static pods that were synced before the node was registered. */
   registerStaticPods(): Promise<void>;
   /** Stores a changed probe result in the status and syncs the pod (R44). */
@@ -65,8 +67,7 @@ export interface Engines {
  * Follows kubelet `NewMainKubelet`.
  */
 export function buildEngines(unguarded: EnginesOptions): Engines {
-  const { tracer } = unguarded;
-  const { middleware } = unguarded;
+  const { tracer, middleware } = unguarded;
   const own = middleware?.around(unguarded.provider) ?? unguarded.provider;
   const guarded = guardedProvider(own, unguarded);
   const options = { ...unguarded, provider: tracer ? tracedProvider(guarded, tracer) : guarded };
@@ -83,6 +84,7 @@ export function buildEngines(unguarded: EnginesOptions): Engines {
       for (const pod of podManager.podsWithDeadline()) if (deadline.shouldSync(pod)) due.add(uidOf(pod));
       return Array.from(due, (uid) => podManager.getPodByUID(uid)).filter((pod) => pod !== undefined);
     },
+    hasPodsToSync: () => workQueue.hasWork() || podManager.hasDeadlines,
     registerStaticPods: async () => {
       for (const [pod, mirror] of podManager.getStaticPodToMirrorPodMap())
         await reconcileMirror(mirrorDeps(options, parts), pod, mirror);

@@ -107,6 +107,11 @@ export class PodManager {
     return [...this.#pods.values()];
   }
 
+  /** True while there is a pod with an active deadline. */
+  get hasDeadlines(): boolean {
+    return this.#withDeadline.size > 0;
+  }
+
   /** The pods with an active deadline. */
   podsWithDeadline(): Iterable<Pod> {
     return this.#withDeadline.values();

@@ -318,6 +318,7 @@ export class PodsController implements SyncHandler {
       runtimeErrors: () => engines.runtimeState.errors(),
       handle: (input) => this.#handle(input),
       coalesce: new Set(['sync', 'housekeeping']),
+      isIdle: (input) => input.type === 'sync' && !engines.hasPodsToSync(),
     });
     this.#loop = loop;
     const background = engines.start(signal);

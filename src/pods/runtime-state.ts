@@ -38,6 +38,11 @@ export class RuntimeState {
     this.#networkError = status.networkError;
   }
 
+  /** Records that the runtime has no health of its own to check: it never counts as down. */
+  hasNoHealth(): void {
+    this.#lastSyncAt = Infinity;
+  }
+
   /** Records that the runtime has never responded so far, with the error. */
   unreachable(error: string): void {
     this.#runtimeError = error;
@@ -74,10 +79,15 @@ export async function watchRuntime(
   state: RuntimeState,
   signal: AbortSignal,
 ): Promise<void> {
+  const { runtimeHealth } = provider;
+  if (!runtimeHealth) {
+    state.hasNoHealth();
+    return;
+  }
   let answered = false;
   while (!signal.aborted) {
     try {
-      state.observed((await provider.runtimeHealth?.(signal)) ?? {});
+      state.observed(await runtimeHealth.call(provider, signal));
       answered = true;
     } catch (reason) {
       // a missing response counts: after 30 s the state reports that the runtime is down

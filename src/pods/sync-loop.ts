@@ -15,6 +15,8 @@ export interface SyncLoopDeps<Input extends { readonly type: string }> {
   handle(input: Input): Promise<void> | undefined;
   /** The input types of which only one has to wait: the ticks. */
   readonly coalesce: ReadonlySet<Input['type']>;
+  /** True when handling the input would do nothing: while the loop rests, it then counts as handled. */
+  isIdle?(input: Input): boolean;
 }
 
 /**
@@ -27,6 +29,7 @@ export class SyncLoop<Input extends { readonly type: string }> {
   readonly #deps: SyncLoopDeps<Input>;
   #queue: Input[] = [];
   readonly #waiting = new Set<Input['type']>();
+  /** Resumes the loop; undefined while it does not wait for an input. */
   #wake: (() => void) | undefined;
   #iteration: { readonly startedAt: number; readonly endedAt?: number } | undefined;
 
@@ -44,7 +47,7 @@ export class SyncLoop<Input extends { readonly type: string }> {
     let done = false;
     const finish = (): void => {
       done = true;
-      this.#wake?.();
+      this.#resume();
     };
     const subscription: Subscription = inputs.subscribe({
       next: (input) => {
@@ -66,19 +69,35 @@ export class SyncLoop<Input extends { readonly type: string }> {
   }
 
   #push(input: Input): void {
+    if (this.#isNothing(input)) {
+      const at = steadyNow(this.#deps.clock);
+      this.#iteration = { startedAt: at, endedAt: at };
+      return;
+    }
     if (this.#deps.coalesce.has(input.type)) {
       if (this.#waiting.has(input.type)) return;
       this.#waiting.add(input.type);
     }
     this.#queue.push(input);
-    this.#wake?.();
+    this.#resume();
+  }
+
+  #resume(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  /** True when the loop rests, is healthy, and the input needs no work. Most ticks of a node are of this kind. */
+  #isNothing(input: Input): boolean {
+    const deps = this.#deps;
+    return this.#wake !== undefined && deps.isIdle?.(input) === true && deps.runtimeErrors().length === 0;
   }
 
   async #drain(ended: () => boolean, signal: AbortSignal): Promise<void> {
     while (!ended()) {
       if (this.#queue.length === 0) {
         await new Promise<void>((resolve) => (this.#wake = resolve));
-        this.#wake = undefined;
         continue;
       }
       if (!(await this.#runtimeIsHealthy(signal))) return;

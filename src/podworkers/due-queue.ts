@@ -9,6 +9,8 @@ import { type Clock, steadyNow } from '../base/clock.ts';
 export class DueQueue {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #dueAt = new Map<string, number>();
+  /** No pod is due before this time. */
+  #earliest = Infinity;
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
@@ -16,7 +18,14 @@ export class DueQueue {
 
   /** Schedules the next sync of `uid` in `delayMs`; replaces an earlier schedule. */
   enqueue(uid: string, delayMs: number): void {
-    this.#dueAt.set(uid, steadyNow(this.#clock) + delayMs);
+    const dueAt = steadyNow(this.#clock) + delayMs;
+    this.#dueAt.set(uid, dueAt);
+    if (dueAt < this.#earliest) this.#earliest = dueAt;
+  }
+
+  /** True when {@link getWork} may have something to return; it then has to look at every pod. */
+  hasWork(): boolean {
+    return this.#earliest < steadyNow(this.#clock);
   }
 
   /**
@@ -25,11 +34,17 @@ export class DueQueue {
   getWork(): string[] {
     const now = steadyNow(this.#clock);
     const work: string[] = [];
+    if (this.#earliest >= now) return work;
+    let earliest = Infinity;
     this.#dueAt.forEach((dueAt, uid) => {
-      if (dueAt >= now) return;
+      if (dueAt >= now) {
+        if (dueAt < earliest) earliest = dueAt;
+        return;
+      }
       work.push(uid);
       this.#dueAt.delete(uid);
     });
+    this.#earliest = earliest;
     return work;
   }
 

@@ -35,10 +35,11 @@ export interface SimulatedNodeOptions {
 }
 
 /**
- * The periods of a simulated node. The provider reports every change at once, so the relist and the housekeeping, which find what was
- * missed, need not run each second on thousands of nodes.
+ * The periods of a simulated node. The provider reports every change at once, so the relist, the housekeeping and the sync of unchanged
+ * pods, which find what was missed, need not run each second or minute on thousands of nodes.
  */
 const periods: Partial<PodsControllerPeriods> = {
+  resyncMs: 600_000,
   relistMs: 60_000,
   housekeepingMs: 10_000,
   syncTickMs: 1000,

@@ -17,6 +17,7 @@ import { Heartbeats } from './heartbeats.ts';
 import { KeyedRandom } from './keyed-random.ts';
 import { Lanes } from './lanes.ts';
 import { NodeKeeper, type NodeOverlay } from './node-keeper.ts';
+import { SharedTimers } from './shared-timers.ts';
 import { SimulatedNode } from './simulated-node.ts';
 import { SimulatedProvider, type SimulatedAnswers } from './simulated-provider.ts';
 import { nodeIsReady, podIsReady, ReadyCount, type SimulationCounts } from './tally.ts';
@@ -82,6 +83,8 @@ export class Simulation implements FaultTarget {
   readonly #byAddress = new Map<string, SimulatedNode | undefined>();
   readonly #podAddresses = new Map<string, () => string>();
   readonly #heartbeats: Heartbeats;
+  /** The clock of all kubelets. */
+  readonly #timers: SharedTimers;
   readonly #lanes = new Lanes(nodesAtOnce);
   readonly #podCount = new ReadyCount<Pod>(podIsReady);
   readonly #nodeCount = new ReadyCount<Node>(nodeIsReady);
@@ -96,6 +99,7 @@ export class Simulation implements FaultTarget {
     this.#logger = logger;
     this.chance = new KeyedRandom(seed);
     this.#heartbeats = new Heartbeats(clock);
+    this.#timers = new SharedTimers(clock);
     const deps = { client, clock, logger, random: this.chance.of('informers') };
     this.#recorder = new EventBroadcaster(deps, { host: 'podtender-simulate', qps: 0, maxWaiting: 10_000 });
     this.nodes = new Informer<Node>(deps, nodeResource, { labelSelector: `${simulatedLabel}=true` });
@@ -249,7 +253,7 @@ export class Simulation implements FaultTarget {
     const { isPlayed = () => false } = this.#options;
     const node = new SimulatedNode(
       {
-        ...{ client, clock, logger: this.#logger, knownPods: this.pods.known },
+        ...{ client, clock: this.#timers, logger: this.#logger, knownPods: this.pods.known },
         recorderOf: (host) => this.#recorder.recorderOf(host),
         podsOf: (host) => this.pods.store.byIndex('node', host).filter((pod) => !isPlayed(pod)),
         makeProvider: () => this.#makeProvider(name),

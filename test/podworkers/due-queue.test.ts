@@ -32,3 +32,24 @@ test('a forgotten pod is not due', () => {
   clock.set(1);
   expect(queue.getWork()).toEqual([]);
 });
+
+test('has work once the earliest pod is due, also after others were taken or postponed', () => {
+  const clock = new FakeClock();
+  const queue = new DueQueue(clock);
+  expect(queue.hasWork()).toBe(false);
+  queue.enqueue('late', 3000);
+  queue.enqueue('early', 1000);
+  clock.set(1000);
+  expect(queue.hasWork()).toBe(false);
+  clock.set(1001);
+  expect(queue.hasWork()).toBe(true);
+  expect(queue.getWork()).toEqual(['early']);
+  expect(queue.hasWork()).toBe(false);
+  clock.set(3001);
+  expect(queue.hasWork()).toBe(true);
+  queue.enqueue('late', 5000);
+  expect(queue.getWork()).toEqual([]);
+  expect(queue.hasWork()).toBe(false);
+  clock.set(8002);
+  expect(queue.getWork()).toEqual(['late']);
+});

@@ -129,9 +129,11 @@ export class Manager {
     if (!this.#webhookServer) {
       const server = new WebhookServer(this.#options.webhook ?? {}, {
         logger: this.logger,
-        now: () => this.#clock.now(),
+        clock: this.#clock,
+        client: newClient(this.#api, { clock: this.#clock, random: this.#random, logger: this.logger }),
       });
       this.#webhookServer = server;
+      this.metrics.register(server);
       this.#lifecycle.addServer('webhooks', server, 'webhook server');
     }
     return this.#webhookServer;

@@ -1,7 +1,23 @@
-import type { Logger } from '../../base/logger.ts';
-import { AgentError } from '../../base/errors.ts';
-import { certificate } from '../serving/certificate.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SecureVersion } from 'node:tls';
+import { join } from 'node:path';
+import { isAborted } from '../../base/abort.ts';
+import { type Clock, steadyNow, systemClock } from '../../base/clock.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import { type Logger, silentLogger } from '../../base/logger.ts';
+import { durationMs } from '../../kube/duration.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
+import type { KeyPair } from '../../pki/certificates.ts';
+import { selfSigned } from '../../pki/self-signed.ts';
+import type { Collector } from '../metrics/registry.ts';
 import { type HttpHandler, HttpServer } from '../serving/http-server.ts';
+import type { Client } from '../types.ts';
+import { CertWatcher } from './cert-watcher.ts';
+import type { WebhookHandler } from './handler.ts';
+import { CertificateProvisioner, type CertificateProvisionerOptions } from './provisioner.ts';
+import { readFile } from 'node:fs/promises';
+import { dialed } from './started-checker.ts';
+import { WebhookMetrics } from './webhook-metrics.ts';
 
 /** Where webhooks are served. */
 export interface WebhookServerOptions {
@@ -9,64 +25,201 @@ export interface WebhookServerOptions {
   readonly port?: number;
   /** Default: all addresses. */
   readonly host?: string;
-  /** The folder of `tls.crt` and `tls.key`. Default: a self-signed certificate. */
+  /** The folder of the certificate and its key, which are read again when they change. Default: a self-signed certificate. */
   readonly certDir?: string;
+  /** Default `tls.crt`. */
+  readonly certName?: string;
+  /** Default `tls.key`. */
+  readonly keyName?: string;
+  /** A file in `certDir` with the authorities of clients; clients without a certificate of them are refused. */
+  readonly clientCAName?: string;
+  /** Default TLSv1.2. */
+  readonly minVersion?: SecureVersion;
+  /** Makes and renews the certificate, instead of `certDir`. */
+  readonly provision?: CertificateProvisionerOptions;
 }
 
 /** What a {@link WebhookServer} works with. */
 export interface WebhookServerDeps {
-  readonly logger: Logger;
-  /** ms since the epoch */
-  readonly now: () => number;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** For `provision` only. */
+  readonly client?: Client;
+}
+
+/** The deadline of requests that name none, ms: the API server's longest. */
+const defaultTimeoutMs = 30_000;
+/** How long running requests may take at the end, ms. */
+const lastMs = 2_000;
+
+interface Registered {
+  readonly serve: (request: IncomingMessage, response: ServerResponse, signal: AbortSignal) => Promise<void>;
 }
 
 /** WebhookServer serves webhooks by path over TLS. */
-export class WebhookServer {
+export class WebhookServer implements Collector {
   readonly #options: WebhookServerOptions;
-  readonly #deps: WebhookServerDeps;
-  readonly #handlers = new Map<string, HttpHandler>();
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #client: Client | undefined;
+  readonly #handlers = new Map<string, Registered>();
+  readonly #metrics = new WebhookMetrics();
+  readonly #ending = new AbortController();
+  #watcher: CertWatcher | undefined;
   #server: HttpServer | undefined;
 
-  constructor(options: WebhookServerOptions, deps: WebhookServerDeps) {
+  constructor(options: WebhookServerOptions = {}, deps: WebhookServerDeps = {}) {
     this.#options = options;
-    this.#deps = deps;
+    this.#logger = deps.logger ?? silentLogger;
+    this.#clock = deps.clock ?? systemClock;
+    this.#client = deps.client;
+    if (options.provision && !deps.client)
+      throw new AgentError('invalid_argument', 'webhook.provision needs a client');
   }
 
-  /** Host and port that it listens on; undefined before the manager has started. */
+  /** Host and port that it listens on; undefined before it has started. */
   get address(): { readonly host: string; readonly port: number } | undefined {
     return this.#server?.address;
   }
 
-  /** Serves a handler under a path. @throws when the path is taken */
-  register(path: string, handler: HttpHandler): void {
+  /** Serves a webhook or a plain handler under a path; also while the server runs. @throws when the path is taken */
+  register(path: string, handler: WebhookHandler | HttpHandler): void {
+    if (!path.startsWith('/'))
+      throw new AgentError('invalid_argument', `path ${JSON.stringify(path)} must begin with /`);
     if (this.#handlers.has(path))
       throw new AgentError('already_exists', `cannot register duplicate path: ${path}`);
-    this.#handlers.set(path, handler);
+    const logger = this.#logger.with({ webhook: path });
+    const [clock, metrics] = [this.#clock, this.#metrics];
+    metrics.add(path);
+    this.#handlers.set(path, {
+      serve: async (request, response, signal) => {
+        if (typeof handler === 'function') await handler(request, response);
+        else await handler.serve(request, response, { signal, logger, clock, metrics });
+      },
+    });
+    logger.info('registering webhook', { path });
+  }
+
+  /** A check that passes once the server accepts TLS connections: `manager.addReadyzCheck('webhooks', server.startedChecker())`. */
+  startedChecker(): () => Promise<void> {
+    return async () => {
+      const { address } = this;
+      if (!address || isAborted(this.#ending.signal))
+        throw new AgentError('unavailable', 'webhook server has not been started yet');
+      await dialed(address, this.#clock);
+    };
+  }
+
+  /** Serves until `signal` aborts, without a manager. */
+  async start(signal: AbortSignal): Promise<void> {
+    await this.listen();
+    if (!isAborted(signal))
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve, { once: true });
+      });
+    await this.close(AbortSignal.timeout(lastMs));
   }
 
   /** Starts to listen. */
   async listen(): Promise<void> {
-    const { port = 9443, host = '', certDir } = this.#options;
-    this.#server = new HttpServer({
+    const { port = 9443, host = '', minVersion = 'TLSv1.2' } = this.#options;
+    let renew: (pair: KeyPair) => void = () => undefined;
+    const pair = await this.#certificate((next) => {
+      renew(next);
+    });
+    const tls = { minVersion, ...(await this.#clientAuthorities()) };
+    const server = new HttpServer({
       name: 'webhook server',
       bindAddress: `${host}:${port}`,
-      logger: this.#deps.logger,
-      tls: await certificate(certDir, this.#deps.now()),
-      handler: async (request, response) => {
-        const { pathname } = new URL(request.url ?? '/', 'https://localhost');
-        const handler = this.#handlers.get(pathname);
-        if (handler) await handler(request, response);
-        else
-          response
-            .writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' })
-            .end('404 page not found\n');
-      },
+      logger: this.#logger,
+      tls: { ...tls, ...pair },
+      handler: (request, response) => this.#serve(request, response),
     });
-    await this.#server.listen();
+    renew = (next) => {
+      server.renew({ ...tls, ...next });
+    };
+    this.#server = server;
+    await server.listen();
   }
 
   /** Stops to listen, and waits for running requests until `signal` aborts. */
   async close(signal: AbortSignal): Promise<void> {
+    this.#ending.abort();
     await this.#server?.close(signal);
   }
+
+  collect(): readonly MetricFamily[] {
+    return [...this.#metrics.collect(), ...(this.#watcher?.collect() ?? [])];
+  }
+
+  /** Returns the first certificate; `renewed` receives later ones. */
+  async #certificate(renewed: (pair: KeyPair) => void): Promise<KeyPair> {
+    const { certDir, certName = 'tls.crt', keyName = 'tls.key', provision } = this.#options;
+    const deps = { clock: this.#clock, logger: this.#logger };
+    const background = (work: Promise<void>): void => {
+      work.catch((reason: unknown) => {
+        this.#logger.error('the certificate is no longer renewed', { err: messageOf(reason) });
+      });
+    };
+    if (provision && this.#client) {
+      const provisioner = new CertificateProvisioner(provision, { ...deps, client: this.#client });
+      const first = await provisioner.ensure(this.#ending.signal);
+      provisioner.onChange(renewed);
+      background(provisioner.start(this.#ending.signal));
+      return first;
+    }
+    if (certDir === undefined) return selfSigned('localhost', this.#clock.now());
+    const watcher = new CertWatcher(join(certDir, certName), join(certDir, keyName), deps);
+    this.#watcher = watcher;
+    const first = await watcher.readCertificate().catch((reason: unknown) => {
+      throw new AgentError('invalid_argument', `certDir ${certDir}: ${messageOf(reason)}`, { cause: reason });
+    });
+    watcher.onChange(renewed);
+    background(watcher.start(this.#ending.signal));
+    return first;
+  }
+
+  async #clientAuthorities(): Promise<object> {
+    const { certDir = '', clientCAName } = this.#options;
+    if (clientCAName === undefined) return {};
+    return {
+      ca: await readFile(join(certDir, clientCAName), 'utf8'),
+      requestCert: true,
+      rejectUnauthorized: true,
+    };
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'https://localhost');
+    const handler = this.#handlers.get(pathname);
+    if (!handler) {
+      response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' }).end('404 page not found\n');
+      return;
+    }
+    const began = steadyNow(this.#clock);
+    const deadline = new AbortController();
+    const stop = this.#clock.timer(timeoutMs(searchParams.get('timeout')), () => {
+      deadline.abort(new AgentError('deadline_exceeded', 'the webhook did not answer within its deadline'));
+    });
+    const gone = (): void => {
+      if (!response.writableFinished) deadline.abort(new AgentError('cancelled', 'the client has gone'));
+    };
+    response.once('close', gone);
+    this.#metrics.started(pathname);
+    let code = 500;
+    try {
+      await handler.serve(request, response, deadline.signal);
+      code = response.statusCode;
+    } finally {
+      stop();
+      this.#metrics.ended(pathname, code, steadyNow(this.#clock) - began);
+    }
+  }
+}
+
+/** Returns the deadline that the API server names, such as `10s`, ms. */
+function timeoutMs(text: string | null): number {
+  if (text === null) return defaultTimeoutMs;
+  const ms = durationMs(text);
+  return ms > 0 && ms < defaultTimeoutMs ? ms : defaultTimeoutMs;
 }

@@ -1,0 +1,164 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isAborted, untilAborted } from '../../base/abort.ts';
+import { messageOf } from '../../base/errors.ts';
+import { type Logger, silentLogger } from '../../base/logger.ts';
+import { isPanic } from '../controller/attempt.ts';
+import type { ServingContext, WebhookHandler } from './handler.ts';
+import { BodyError, readJsonText, writeJson } from './http-body.ts';
+import { keepPristine } from './pristine.ts';
+import { errored, refusalOf } from './responses.ts';
+import {
+  type AdmissionRequest,
+  type AdmissionResponse,
+  answeredReview,
+  defaultReviewVersion,
+  parseReview,
+} from './review.ts';
+
+/** The largest review, bytes: an object of etcd's limit twice, and room for the rest. */
+const maxBytes = 7 * 1024 * 1024;
+
+/** What a handler works with besides the request. */
+export interface AdmissionContext {
+  /** Aborts at the deadline of the request. */
+  readonly signal: AbortSignal;
+  /** Carries webhook, kind, namespace, name, user and uid of the request. */
+  readonly logger: Logger;
+}
+
+/** AdmissionHandler decides on a request. What it throws refuses the request. */
+export type AdmissionHandler = (
+  request: AdmissionRequest,
+  context: AdmissionContext,
+) => AdmissionResponse | Promise<AdmissionResponse>;
+
+export interface AdmissionOptions {
+  /** Answers 500 when a handler panics, i.e. throws a TypeError, RangeError or ReferenceError. Default true; otherwise it ends the process. */
+  readonly recoverPanic?: boolean;
+}
+
+/** AdmissionWebhook answers AdmissionReviews, v1 and v1beta1. Register it with a webhook server, or call `handle` in tests. */
+export class AdmissionWebhook implements WebhookHandler {
+  readonly type: 'validating' | 'mutating';
+  readonly #handler: AdmissionHandler;
+  readonly #recoverPanic: boolean;
+
+  constructor(
+    type: 'validating' | 'mutating',
+    handler: AdmissionHandler,
+    { recoverPanic = true }: AdmissionOptions = {},
+  ) {
+    this.type = type;
+    this.#handler = handler;
+    this.#recoverPanic = recoverPanic;
+  }
+
+  /** Decides on a request; never rejects, except for a panic with `recoverPanic: false`. @param onPanic is called for each panic */
+  async handle(
+    request: AdmissionRequest,
+    { signal = new AbortController().signal, logger = silentLogger }: Partial<AdmissionContext> = {},
+    onPanic: () => void = () => undefined,
+  ): Promise<AdmissionResponse> {
+    try {
+      const context = { signal, logger };
+      const decided = Promise.resolve().then(() => this.#handler(request, context));
+      const response = await untilAborted(decided, signal);
+      if (this.type === 'validating' && (response.patches ?? []).length > 0)
+        return errored(500, 'a validating webhook must not return patches');
+      return response;
+    } catch (reason) {
+      if (!isPanic(reason) || (isAborted(signal) && reason === signal.reason))
+        return refusalOf(reason, signal);
+      onPanic();
+      return this.#panicked(reason, logger);
+    }
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse, context: ServingContext): Promise<void> {
+    const answer = (apiVersion: string, uid: string, decided: AdmissionResponse): void => {
+      writeJson(request, response, { body: answeredReview(apiVersion, uid, decided) });
+    };
+    let review;
+    try {
+      const text = await untilAborted(readJsonText(request, maxBytes), context.signal);
+      review = parseReview(text);
+      if (this.type === 'mutating') keepPristine(review.request, text);
+    } catch (reason) {
+      context.logger.error('unable to read the review', { err: messageOf(reason) });
+      answer(defaultReviewVersion, '', errored(reason instanceof BodyError ? reason.code : 400, reason));
+      return;
+    }
+    const { uid } = review.request;
+    const logger = context.logger.with(fieldsOf(review.request));
+    const decided = await this.handle(review.request, { signal: context.signal, logger }, () => {
+      context.metrics.panicked('admission');
+    });
+    logger.debug('wrote response', { allowed: decided.allowed, code: decided.result?.code });
+    answer(review.apiVersion, uid, decided);
+  }
+
+  #panicked(reason: unknown, logger: Logger): AdmissionResponse {
+    const stack = reason instanceof Error ? reason.stack : undefined;
+    logger.error('panic in webhook', { err: messageOf(reason), stack });
+    if (!this.#recoverPanic) throw reason;
+    return errored(500, `panic: ${messageOf(reason)} [recovered]`);
+  }
+}
+
+const fieldsOf = ({ uid, kind, namespace, name, userInfo }: AdmissionRequest): Record<string, unknown> => ({
+  kind: kind.kind,
+  ...(namespace !== undefined && { namespace }),
+  ...(name !== undefined && { name }),
+  user: userInfo.username,
+  requestID: uid,
+});
+
+/**
+ * Returns a webhook that admits or refuses requests.
+ *
+ * @example
+ * manager.webhookServer.register('/validate', validating(({ object }) =>
+ *   object?.metadata?.labels?.['team'] ? allowed() : denied('metadata.labels.team is required')));
+ */
+export const validating = (handler: AdmissionHandler, options?: AdmissionOptions): AdmissionWebhook =>
+  new AdmissionWebhook('validating', handler, options);
+
+/** Returns a webhook that may change the objects of requests: answer with {@link patched}. */
+export const mutating = (handler: AdmissionHandler, options?: AdmissionOptions): AdmissionWebhook =>
+  new AdmissionWebhook('mutating', handler, options);
+
+/** Returns a handler that asks each handler in turn until one refuses; warnings and audit annotations of all are answered. */
+export const multiValidating =
+  (...handlers: readonly AdmissionHandler[]): AdmissionHandler =>
+  async (request, context) => {
+    let merged: AdmissionResponse = { allowed: true, result: { code: 200 } };
+    for (const handler of handlers) {
+      const response = await handler(request, context);
+      merged = mergedResponse(merged, response);
+      if (!response.allowed) break;
+    }
+    return merged;
+  };
+
+/** Returns a handler that collects the patches of each handler until one refuses. All of them see the object as it was received. */
+export const multiMutating =
+  (...handlers: readonly AdmissionHandler[]): AdmissionHandler =>
+  async (request, context) => {
+    let merged: AdmissionResponse = { allowed: true, result: { code: 200 }, patches: [] };
+    for (const handler of handlers) {
+      const response = await handler(request, context);
+      merged = mergedResponse(merged, response);
+      if (!response.allowed) return { ...merged, patches: [] };
+    }
+    return merged;
+  };
+
+const mergedResponse = (merged: AdmissionResponse, next: AdmissionResponse): AdmissionResponse => ({
+  ...merged,
+  ...next,
+  patches: [...(merged.patches ?? []), ...(next.patches ?? [])],
+  warnings: [...(merged.warnings ?? []), ...(next.warnings ?? [])],
+  ...((merged.auditAnnotations ?? next.auditAnnotations) && {
+    auditAnnotations: { ...merged.auditAnnotations, ...next.auditAnnotations },
+  }),
+});

@@ -1,0 +1,30 @@
+import { AgentError } from '../../base/errors.ts';
+import { cloneJson } from '../json-value.ts';
+import type { Kind, KubeObject } from '../types.ts';
+import type { AdmissionRequest } from './review.ts';
+
+const apiVersionOf = ({ group, version }: Kind): string => (group === '' ? version : `${group}/${version}`);
+
+/** Decodes the objects of admission requests. The results are copies, which may be changed. */
+export const decoder = {
+  /** Returns the object of a request. @throws {AgentError} `invalid_argument` when there is none, or one of another kind */
+  decode<T extends KubeObject>(request: AdmissionRequest, kind: Kind<T>): T {
+    return decoder.decodeRaw(request.object, kind);
+  },
+
+  /** Returns the stored object of an update or a deletion. @throws {AgentError} as {@link decoder.decode} does */
+  decodeOld<T extends KubeObject>(request: AdmissionRequest, kind: Kind<T>): T {
+    return decoder.decodeRaw(request.oldObject, kind);
+  },
+
+  /** Returns a copy of an object. @throws {AgentError} as {@link decoder.decode} does */
+  decodeRaw<T extends KubeObject>(object: KubeObject | undefined, kind: Kind<T>): T {
+    if (object === undefined || (object as unknown) === null)
+      throw new AgentError('invalid_argument', 'there is no content to decode');
+    const expected = `${apiVersionOf(kind)}, Kind=${kind.kind}`;
+    const found = `${object.apiVersion ?? ''}, Kind=${object.kind ?? ''}`;
+    if (found !== expected)
+      throw new AgentError('invalid_argument', `unable to decode ${found} into ${expected}`);
+    return cloneJson(object) as T;
+  },
+};

@@ -22,6 +22,10 @@ export interface AgentEvents {
 
 /**
  * Agent is a whole node agent: pod sources, pods controller, provider and node. `compose.ts` puts its subsystems together.
+ *
+ * @example
+ * const agent = await Agent.create({ nodeName: 'rooms', rootDir: '/var/lib/rooms', client, makeProvider: () => new Rooms() });
+ * await agent.run(signal);
  */
 export class Agent {
   readonly events: Emitter<AgentEvents> = new Emitter<AgentEvents>();

@@ -32,7 +32,13 @@ export interface ProviderOptions extends Omit<KubeRuntimeOptions, 'memoryCapacit
   readonly crashBackoff?: BackoffOptions;
 }
 
-/** Makes a pod provider on top of a container runtime, connected to the agent. */
+/**
+ * Makes a pod provider on top of a container runtime, connected to the agent.
+ *
+ * @example
+ * const makeProvider = (context: ProviderContext) =>
+ *   kuberuntimeProvider(context, { runtime, images }, { runtimeName: 'rooms', podLogsRoot: '/var/log/pods' });
+ */
 export function kuberuntimeProvider(
   {
     helper,

@@ -30,6 +30,9 @@ const ranks: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, 
  *
  * @param destination a path or a stream. Default: stderr
  * @param format `json` for one JSON object per line, `text` for human-readable lines
+ *
+ * @example
+ * const logger = pinoLogger('info', process.stdout);
  */
 export function pinoLogger(
   level: LogLevel,

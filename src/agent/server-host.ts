@@ -214,7 +214,12 @@ const review = (group: string, resource: string, kind: string): Resource => ({
 const tokenReviews = review('authentication.k8s.io', 'tokenreviews', 'TokenReview');
 const accessReviews = review('authorization.k8s.io', 'subjectaccessreviews', 'SubjectAccessReview');
 
-/** Makes the token and access reviews by the API server. */
+/**
+ * Makes the token and access reviews by the API server.
+ *
+ * @example
+ * const auth = new ApiAuthenticator(apiReviews(client));
+ */
 export const apiReviews = (client: ApiClient): Reviews => ({
   tokenReview: async (token) => {
     const object = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };

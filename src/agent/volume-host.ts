@@ -65,7 +65,12 @@ export const buildNodeHost = (options: AgentOptions, common: CommonParts, node: 
     ...(options.client && { kubeClient: options.client }),
   });
 
-/** Composes the volumes and objects of pods. */
+/**
+ * Composes the volumes and objects of pods.
+ *
+ * @example
+ * const host = nodeHost({ rootDir, kubeClient, mounter, nodeAllocatable, clock, random, logger, recorder });
+ */
 export function nodeHost(deps: HostDeps): NodeHost {
   const { clock, random, logger } = deps;
   const client = deps.kubeClient ?? standalone;

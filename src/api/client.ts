@@ -112,7 +112,12 @@ export interface ApiClient {
   deleteCollection(resource: Resource, options?: DeleteCollectionOptions): Promise<KubeObject>;
 }
 
-/** ApiError is a failed call to the API server, with the server's status, reason and message. */
+/**
+ * ApiError is a failed call to the API server, with the server's status, reason and message.
+ *
+ * @example
+ * if (error instanceof ApiError && error.status === 429) await clock.sleep(error.retryAfterMs ?? 1000);
+ */
 export class ApiError extends AgentError {
   override readonly name: string = 'ApiError';
   /** HTTP status; 0 when there was no response. */

@@ -33,7 +33,12 @@ export const disposition: Readonly<Record<ErrorCode, 'retry' | 'give_up'>> = {
   internal: 'retry',
 };
 
-/** AgentError is the only error class that crosses module boundaries. `message` says what failed and `cause` holds the reason. */
+/**
+ * AgentError is the only error class that crosses module boundaries. `message` says what failed and `cause` holds the reason.
+ *
+ * @example
+ * throw new AgentError('unavailable', 'the queue does not answer');
+ */
 export class AgentError extends Error {
   override readonly name: string = 'AgentError';
   readonly code: ErrorCode;

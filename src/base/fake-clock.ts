@@ -6,7 +6,13 @@ interface Due {
   readonly fire: () => void;
 }
 
-/** Resolves when every promise that needs neither time nor I/O has settled. */
+/**
+ * Resolves when every promise that needs neither time nor I/O has settled.
+ *
+ * @example
+ * controller.run(signal);
+ * await settle(); // all promises that need no timer are done
+ */
 export async function settle(): Promise<void> {
   for (let round = 0; round < 10; round++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -60,6 +60,9 @@ export function hasTracerProvider(): boolean {
  * active span (its context manager) and writes the headers (its propagator).
  *
  * @param tracerProvider replaces the registered one
+ *
+ * @example
+ * const agent = await Agent.create({ ...options, tracer: await openTelemetryTracer() });
  */
 export async function openTelemetryTracer(tracerProvider?: TracerProvider): Promise<Tracer> {
   const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } =

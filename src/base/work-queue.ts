@@ -46,6 +46,10 @@ interface Waiting {
  * queued again afterwards. Adds may be delayed, by the item's number of failures and by an overall rate.
  *
  * After client-go `util/workqueue` (rate limiting, priority).
+ *
+ * @example
+ * const queue = new WorkQueue<string>(clock);
+ * queue.add(uid, { afterMs: 5000 }); // due in 5 s
  */
 export class WorkQueue<Key> {
   readonly #clock: Clock;

@@ -29,6 +29,9 @@ const nodePollMs = 50;
 /**
  * Returns the pods that the API server assigns to this node, once the Node informer has synced (R17); the whole store after each event
  * (R18).
+ *
+ * @example
+ * config.addSource('api', apiServerSource({ clock, pods: informer, nodeHasSynced: () => nodes.synced }));
  */
 export function apiServerSource({
   clock,

@@ -33,6 +33,9 @@ const longestRetryMs = 20_000;
  * Emits the static pods of a manifest directory or file (R19 to R23): listed at once and every `periodMs`, and read on each change in
  * between. Reads are sequential. A manifest that cannot be read is reported to `onError` with its path; the others are processed. A
  * failed watch is restarted after 1 s, doubling to 20 s, so a directory may disappear and return.
+ *
+ * @example
+ * config.addSource('file', fileSource({ clock, fs: nodeFiles, onError, watch: watchFiles }, { path: '/etc/kubernetes/manifests', nodeName }));
  */
 export function fileSource(deps: FileSourceDeps, options: FileSourceOptions): Observable<SourceSnapshot> {
   return defer(() => {

@@ -47,7 +47,12 @@ export interface HttpSourceOptions extends ManifestUrlOptions {
   readonly periodMs?: number;
 }
 
-/** Emits static pods from a URL (R24): requested at once and every `periodMs`; one request at a time. */
+/**
+ * Emits static pods from a URL (R24): requested at once and every `periodMs`; one request at a time.
+ *
+ * @example
+ * config.addSource('http', httpSource({ clock, fetch: fetchManifest, onError }, { url: 'https://pods.example.com/list.yaml', nodeName }));
+ */
 export function httpSource(deps: HttpSourceDeps, options: HttpSourceOptions): Observable<SourceSnapshot> {
   return defer(() => {
     const manifest = new ManifestUrl(deps.fetch, options, deps.decode);
@@ -71,7 +76,12 @@ const timeoutMs = 10_000;
 /** Fetches over the network within 10 s and follows redirects. Name and password of the URL are sent. */
 export const fetchManifest: FetchManifest = fetchManifestThrough({});
 
-/** Returns {@link fetchManifest} through the proxies of an environment (Node.js 22.21 and newer). */
+/**
+ * Returns {@link fetchManifest} through the proxies of an environment (Node.js 22.21 and newer).
+ *
+ * @example
+ * const fetchManifest = fetchManifestThrough({ HTTPS_PROXY: 'http://proxy.example.com:3128' });
+ */
 export function fetchManifestThrough(proxies: ProxyEnvironment): FetchManifest {
   return async (url, { headers, maxBytes }) => {
     const signal = AbortSignal.timeout(timeoutMs);

@@ -38,7 +38,12 @@ async function readWhole(file: FileHandle, maxBytes: number): Promise<string> {
 
 const notAFile = (): Error => new Error('it is neither a file nor a directory');
 
-/** Emits changes in a directory or of a file, by inotify. Fails when the path disappears or is replaced. */
+/**
+ * Emits changes in a directory or of a file, by inotify. Fails when the path disappears or is replaced.
+ *
+ * @example
+ * const subscription = watchFiles('/etc/kubernetes/manifests').subscribe(() => list());
+ */
 export function watchFiles(path: string): Observable<FileChange> {
   return new Observable((listener) => {
     const ended = new AbortController();

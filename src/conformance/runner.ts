@@ -35,7 +35,12 @@ export interface ClauseOptions {
 const selected = ({ name, area, rule }: Clause, focus: string): boolean =>
   [name, area, rule].some((text) => text.toLowerCase().includes(focus.toLowerCase()));
 
-/** Runs one clause in a world of its own. */
+/**
+ * Runs one clause in a world of its own.
+ *
+ * @example
+ * const result = await runClause(clause, () => world(new Rooms()));
+ */
 export async function runClause(clause: Clause, make: MakeWorld): Promise<ClauseResult> {
   const { name, area, rule, law } = clause;
   const made = await make();
@@ -55,7 +60,12 @@ export async function runClause(clause: Clause, make: MakeWorld): Promise<Clause
   }
 }
 
-/** Runs the clauses on a provider, one after another, each in a fresh world. */
+/**
+ * Runs the clauses on a provider, one after another, each in a fresh world.
+ *
+ * @example
+ * const results = await runProviderClauses(makeWorld, { focus: 'termination', onResult: ({ name, outcome }) => console.log(name, outcome) });
+ */
 export async function runProviderClauses(
   make: MakeWorld,
   { focus = '', onResult }: ClauseOptions = {},

@@ -61,7 +61,12 @@ export interface Clause {
   readonly check: (trial: Trial) => Promise<void>;
 }
 
-/** A clause was broken; the message says what was seen. */
+/**
+ * A clause was broken; the message says what was seen.
+ *
+ * @example
+ * throw new BrokenClause('the exit code is 0, and the container was killed');
+ */
 export class BrokenClause extends Error {
   override readonly name = 'BrokenClause';
 }
@@ -85,7 +90,12 @@ const text = (container: RuntimeContainerStatus): string =>
 export const shown = ({ containerStatuses }: Pick<RuntimePodStatus, 'containerStatuses'>): string =>
   containerStatuses.length === 0 ? 'no containers' : containerStatuses.map(text).join(', ');
 
-/** What a clause works with: a world, and short words for what an agent does with a provider. */
+/**
+ * What a clause works with: a world, and short words for what an agent does with a provider.
+ *
+ * @example
+ * const trial = new Trial(world);
+ */
 export class Trial {
   readonly world: ProviderWorld;
   readonly #clock: Clock & { advance?(ms: number): Promise<void> };

@@ -41,13 +41,21 @@ export interface Builder {
   complete(reconciler: Reconciler | Reconciler['reconcile']): Controller;
 }
 
-/** Returns a builder of a controller that runs in a manager. */
+/**
+ * Returns a builder of a controller that runs in a manager.
+ *
+ * @example
+ * controllerManagedBy(manager).for(kinds.ReplicaSet).owns(kinds.Pod).complete(reconcile);
+ */
 export const controllerManagedBy = (manager: Manager): Builder => new ControllerBuilder(manager);
 
 /**
  * Returns a controller without sources, which is added to the manager; add sources with `watch`.
  *
  * @throws when the name is taken
+ *
+ * @example
+ * const controller = newController('rooms', manager, { reconciler: reconcile, maxConcurrentReconciles: 4 });
  */
 export function newController(
   name: string,

@@ -71,7 +71,12 @@ export class TerminalError extends Error {
   }
 }
 
-/** True for a {@link TerminalError}, also when it is the cause or a part of another error. */
+/**
+ * True for a {@link TerminalError}, also when it is the cause or a part of another error.
+ *
+ * @example
+ * if (isTerminalError(reason)) return; // not retried
+ */
 export function isTerminalError(reason: unknown): boolean {
   const seen = new Set<unknown>();
   const visit = (error: unknown): boolean => {

@@ -51,6 +51,9 @@ export async function readCrds(sources: readonly (string | object)[]): Promise<r
  * Creates or updates definitions, and resolves once every version of them is served.
  *
  * @throws {AgentError} naming a definition that the server rejects, or that is not served within 10 s
+ *
+ * @example
+ * await installCrds(connection, ['config/crd']);
  */
 export async function installCrds(
   connection: ApiConnection,

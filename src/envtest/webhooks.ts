@@ -103,6 +103,10 @@ const locally = (object: Manifest, place: WebhookServing): Manifest => ({
  * Creates or updates webhook configurations; webhooks that name a service are called at the tests' own server.
  *
  * @throws {AgentError} for what cannot be read, is no webhook configuration, or is rejected
+ *
+ * @example
+ * const place = { host: '127.0.0.1', port: 9443, certDir, ca };
+ * await installWebhooks(connection, ['config/webhook'], { place, clock });
  */
 export async function installWebhooks(
   connection: ApiConnection,

@@ -34,6 +34,9 @@ export interface ConfigRenderSettings extends PodSelection {
  *
  * Containers get the rendered files instead of the volume, read-only. They are rendered again with each sync; a changed config map reaches
  * running containers that way, and restarts nothing.
+ *
+ * @example
+ * const middleware = (context: MiddlewareContext) => [configRender({ values: { SITE: 'eu' } }, context)];
  */
 export function configRender(settings: ConfigRenderSettings, context: MiddlewareContext): Middleware {
   const client = requireClient(context, 'configRender');

@@ -25,6 +25,9 @@ const hourMs = 3_600_000;
  * `pods:NAMESPACE`, and that name, the host name and the pod's addresses as alternative names.
  *
  * @throws {AgentError} `invalid_argument` when the authority's files cannot be used
+ *
+ * @example
+ * const middleware = (context: MiddlewareContext) => [podCertificates({ validHours: 24 }, context)];
  */
 export function podCertificates(settings: PodCertificatesSettings, context: MiddlewareContext): Middleware {
   const { mountPath = '/var/run/podtender/certificates', validHours = 720 } = settings;

@@ -97,6 +97,9 @@ export const shippedMiddleware: readonly string[] = Object.keys(shipped);
  *
  * @param where the place of the settings in error messages, such as `middleware.yaml: middleware[0]`
  * @throws {AgentError} `invalid_argument` for an unknown name, or naming the setting that is wrong
+ *
+ * @example
+ * const filter = makeShipped('resourceFilter', { remove: ['example.com/a'] }, { where: 'settings.yaml', context });
  */
 export function makeShipped(
   name: string,

@@ -35,7 +35,12 @@ export interface NodeStatusSources {
   readonly pressure?: (kind: 'memory' | 'disk' | 'pid') => boolean;
 }
 
-/** Returns the setters of every part of the status except Ready, in the kubelet's order (kubelet `defaultNodeStatusFuncs`). */
+/**
+ * Returns the setters of every part of the status except Ready, in the kubelet's order (kubelet `defaultNodeStatusFuncs`).
+ *
+ * @example
+ * const setters = nodeStatusSetters(sources);
+ */
 export function nodeStatusSetters(sources: NodeStatusSources): readonly NodeStatusSetter[] {
   const { pressure = () => false, maxImages = 50 } = sources;
   return [

@@ -125,7 +125,13 @@ function extensionsOf(request: CertificateRequest, issuerKey: KeyObject): Buffer
   return tagged(3, sequence(...list));
 }
 
-/** Authority is a certificate authority with an EC key that signs certificates for servers and clients. */
+/**
+ * Authority is a certificate authority with an EC key that signs certificates for servers and clients.
+ *
+ * @example
+ * const authority = Authority.create('tests', Date.now());
+ * const { cert, key } = authority.issue({ subject: { commonName: 'me' }, notBefore, notAfter, usages: ['client auth'] });
+ */
 export class Authority {
   readonly cert: string;
   readonly key: string;

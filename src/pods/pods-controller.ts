@@ -144,6 +144,11 @@ const silentRecorder: EventRecorder = { event: () => undefined };
  * the API server. Register a provider, then call {@link run}.
  *
  * Follows the kubelet's sync loop (R35…R80).
+ *
+ * @example
+ * const controller = new PodsController({ nodeName, nodeIP, configUpdates: config.updates, sourcesReady, nodeGetter, kubeClient: client });
+ * controller.registerProvider(new Rooms());
+ * await controller.run(signal);
  */
 export class PodsController implements SyncHandler {
   readonly #options: PodsControllerOptions;

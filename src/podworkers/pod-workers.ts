@@ -53,6 +53,10 @@ export interface PodWorkersOptions extends Partial<RequeueOptions> {
  * PodWorkers runs one worker per pod UID. Everything that happens to a pod on this node goes through its worker, one step at a time (R83).
  *
  * Follows kubelet `podWorkers`.
+ *
+ * @example
+ * const workers = new PodWorkers({ clock, random, recorder, logger, syncer, cache, queue, allocatedPod: (pod) => pod });
+ * workers.updatePod({ type: 'create', pod });
  */
 export class PodWorkers {
   readonly #deps: PodWorkersDeps;

@@ -37,7 +37,12 @@ export interface PodCapabilities {
 /** The status reason of a pod that was rejected because its provider lacks a capability. */
 export const unsupportedReason = 'UnsupportedByProvider';
 
-/** Lists the features that a pod needs and that `capabilities` exclude, such as `volume "data" of kind hostPath`. */
+/**
+ * Lists the features that a pod needs and that `capabilities` exclude, such as `volume "data" of kind hostPath`.
+ *
+ * @example
+ * const missing = missingCapabilities(pod, { probes: false }); // ['liveness probes']
+ */
 export function missingCapabilities(pod: Pod, capabilities: PodCapabilities): readonly string[] {
   return [
     ...missingOfPod(pod, capabilities),

@@ -34,7 +34,12 @@ export function registerProvider(name: string, factory: ProviderFactory): void {
   factories().set(name, factory);
 }
 
-/** Makes the provider that is registered under `name`. @throws {AgentError} `not_found`, naming the registered providers */
+/**
+ * Makes the provider that is registered under `name`. @throws {AgentError} `not_found`, naming the registered providers
+ *
+ * @example
+ * const provider = await createProvider('rooms', { floors: 3 });
+ */
 export async function createProvider(
   name: string,
   settings: Readonly<Record<string, unknown>> = {},

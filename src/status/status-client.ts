@@ -23,7 +23,12 @@ export interface StatusClientOptions {
   readonly fromWatch?: boolean;
 }
 
-/** The requests of the status manager, made with an API client. */
+/**
+ * The requests of the status manager, made with an API client.
+ *
+ * @example
+ * const statuses = new StatusManager({ client: statusClient(api), clock, logger, pods, deletionSafety });
+ */
 export function statusClient(
   api: ApiClient,
   { known, fromWatch = false }: StatusClientOptions = {},

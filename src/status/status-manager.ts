@@ -120,6 +120,10 @@ export const statusSyncPeriodMs = 10_000;
  * the other (R186…R204).
  *
  * Follows kubelet `status.Manager`.
+ *
+ * @example
+ * const statuses = new StatusManager({ client: statusClient(api), clock, logger, pods, deletionSafety });
+ * statuses.setPodStatus(pod, { phase: 'Running' });
  */
 export class StatusManager {
   readonly #deps: StatusManagerDeps;

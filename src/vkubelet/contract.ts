@@ -144,7 +144,12 @@ export interface MutableNode extends Node {
   status: { -readonly [K in keyof NonNullable<Node['status']>]: NonNullable<Node['status']>[K] };
 }
 
-/** Always healthy, never changes. */
+/**
+ * Always healthy, never changes.
+ *
+ * @example
+ * new NodeController(new NaiveNodeProvider(), node, nodes);
+ */
 export class NaiveNodeProvider implements NodeProvider {
   ping(context: Context): Promise<void> {
     context.signal.throwIfAborted();
@@ -156,7 +161,12 @@ export class NaiveNodeProvider implements NodeProvider {
   }
 }
 
-/** Always healthy; its status is what {@link updateStatus} was given last. */
+/**
+ * Always healthy; its status is what {@link updateStatus} was given last.
+ *
+ * @example
+ * new NodeController(new NaiveNodeProviderV2(), node, nodes);
+ */
 export class NaiveNodeProviderV2 extends NaiveNodeProvider {
   readonly #registered = Promise.withResolvers<(node: Node) => void>();
 
@@ -181,10 +191,20 @@ export class NaiveNodeProviderV2 extends NaiveNodeProvider {
   }
 }
 
-/** Makes a {@link NaiveNodeProviderV2}. */
+/**
+ * Makes a {@link NaiveNodeProviderV2}.
+ *
+ * @example
+ * new NodeController(newNaiveNodeProvider(), node, nodes);
+ */
 export const newNaiveNodeProvider = (): NaiveNodeProviderV2 => new NaiveNodeProviderV2();
 
-/** How `runInContainer` says that the command ended with a code other than 0. */
+/**
+ * How `runInContainer` says that the command ended with a code other than 0.
+ *
+ * @example
+ * if (error instanceof ExitError) process.exitCode = error.exitCode;
+ */
 export class ExitError extends Error {
   override readonly name: string = 'ExitError';
   readonly exitCode: number;
@@ -195,5 +215,10 @@ export class ExitError extends Error {
   }
 }
 
-/** Makes an {@link ExitError}. */
+/**
+ * Makes an {@link ExitError}.
+ *
+ * @example
+ * throw exitError(3); // the command ended with exit code 3
+ */
 export const exitError = (exitCode: number): ExitError => new ExitError(exitCode);

@@ -11,7 +11,12 @@ export type FailureKind =
   | 'notImplemented'
   | 'unknown';
 
-/** An error of a provider that says what kind it is. The kind is found through any chain of `cause`. */
+/**
+ * An error of a provider that says what kind it is. The kind is found through any chain of `cause`.
+ *
+ * @example
+ * throw new ProviderError('throttled', 'too many calls', { retryAfterMs: 2000 });
+ */
 export class ProviderError extends AgentError {
   override readonly name: string = 'ProviderError';
   readonly kind: FailureKind;
@@ -36,7 +41,12 @@ const codes: Readonly<Record<FailureKind, ErrorCode>> = {
   unknown: 'internal',
 };
 
-/** What was asked for is not there. After virtual-kubelet's `errdefs.ErrNotFound`. */
+/**
+ * What was asked for is not there. After virtual-kubelet's `errdefs.ErrNotFound`.
+ *
+ * @example
+ * throw new NotFoundError(`no such room: ${name}`);
+ */
 export class NotFoundError extends ProviderError {
   override readonly name: string = 'NotFoundError';
 
@@ -45,7 +55,12 @@ export class NotFoundError extends ProviderError {
   }
 }
 
-/** The request can never succeed as it is. After virtual-kubelet's `errdefs.ErrInvalidInput`. */
+/**
+ * The request can never succeed as it is. After virtual-kubelet's `errdefs.ErrInvalidInput`.
+ *
+ * @example
+ * throw new InvalidInputError('spec.containers: a room has one container');
+ */
 export class InvalidInputError extends ProviderError {
   override readonly name: string = 'InvalidInputError';
 
@@ -54,15 +69,30 @@ export class InvalidInputError extends ProviderError {
   }
 }
 
-/** Makes a {@link NotFoundError}. */
+/**
+ * Makes a {@link NotFoundError}.
+ *
+ * @example
+ * throw notFoundError(`no such room: ${name}`);
+ */
 export const notFoundError = (message: string, options?: ErrorOptions): NotFoundError =>
   new NotFoundError(message, options);
 
-/** Makes an {@link InvalidInputError}: the pod fails and is not tried again. */
+/**
+ * Makes an {@link InvalidInputError}: the pod fails and is not tried again.
+ *
+ * @example
+ * throw invalidInput('spec.containers: a room has one container');
+ */
 export const invalidInput = (message: string, options?: ErrorOptions): InvalidInputError =>
   new InvalidInputError(message, options);
 
-/** The backend does not answer now: the call is repeated with a growing delay, and nothing is concluded from it. */
+/**
+ * The backend does not answer now: the call is repeated with a growing delay, and nothing is concluded from it.
+ *
+ * @example
+ * throw unavailable('the hotel does not answer', { cause: reason });
+ */
 export const unavailable = (message: string, options?: ErrorOptions): ProviderError =>
   new ProviderError('unavailable', message, options);
 
@@ -77,34 +107,69 @@ export const throttled = (message: string, retryAfterMs?: number, options?: Erro
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 
-/** The call will never succeed: a pod that cannot be created fails with the message. */
+/**
+ * The call will never succeed: a pod that cannot be created fails with the message.
+ *
+ * @example
+ * throw permanent('the account is closed');
+ */
 export const permanent = (message: string, options?: ErrorOptions): ProviderError =>
   new ProviderError('permanent', message, options);
 
-/** Something of this name is there already, or changed meanwhile: the agent looks again before it repeats the call. */
+/**
+ * Something of this name is there already, or changed meanwhile: the agent looks again before it repeats the call.
+ *
+ * @example
+ * throw conflict('the room was changed meanwhile');
+ */
 export const conflict = (message: string, options?: ErrorOptions): ProviderError =>
   new ProviderError('conflict', message, options);
 
-/** The provider cannot do this at all. */
+/**
+ * The provider cannot do this at all.
+ *
+ * @example
+ * throw notImplementedError('rooms have no attach');
+ */
 export const notImplementedError = (message: string, options?: ErrorOptions): ProviderError =>
   new ProviderError('notImplemented', message, options);
 
-/** Wraps any error so that it counts as not found; the message stays. Nothing stays nothing. */
+/**
+ * Wraps any error so that it counts as not found; the message stays. Nothing stays nothing.
+ *
+ * @example
+ * return asNotFound(await call().catch((reason) => reason));
+ */
 export const asNotFound = <T>(reason: T): T extends undefined | null ? undefined : NotFoundError =>
   (reason == null
     ? undefined
     : new NotFoundError(AgentError.from(reason).message, { cause: reason })) as never;
 
-/** Wraps any error so that it counts as invalid input; the message stays. Nothing stays nothing. */
+/**
+ * Wraps any error so that it counts as invalid input; the message stays. Nothing stays nothing.
+ *
+ * @example
+ * return asInvalidInput(reason);
+ */
 export const asInvalidInput = <T>(reason: T): T extends undefined | null ? undefined : InvalidInputError =>
   (reason == null
     ? undefined
     : new InvalidInputError(AgentError.from(reason).message, { cause: reason })) as never;
 
-/** Whether the error, or any cause behind it, is of the kind not found. */
+/**
+ * Whether the error, or any cause behind it, is of the kind not found.
+ *
+ * @example
+ * if (isNotFound(reason)) return; // the pod is gone already
+ */
 export const isNotFound = (reason: unknown): boolean => failureOf(reason).kind === 'notFound';
 
-/** Whether the error, or any cause behind it, is of the kind invalid input. */
+/**
+ * Whether the error, or any cause behind it, is of the kind invalid input.
+ *
+ * @example
+ * if (isInvalidInput(reason)) await fail(pod, reason.message);
+ */
 export const isInvalidInput = (reason: unknown): boolean => failureOf(reason).kind === 'invalidInput';
 
 /** What the agent makes of a failure. */
@@ -133,6 +198,9 @@ const mostCauses = 20;
 /**
  * The kind of the first error in a chain of causes that has one: an error of this module or an {@link AgentError}, an object with a method or member
  * `notFound` or `invalidInput` that says true. `unknown` when none has.
+ *
+ * @example
+ * const { kind, retryAfterMs } = failureOf(reason);
  */
 export function failureOf(reason: unknown): Failure {
   let current = reason;

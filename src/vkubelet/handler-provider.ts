@@ -47,6 +47,9 @@ const firstLookMs = 100;
 /**
  * A {@link PodProvider} over a virtual-kubelet provider: pods by UID, one call at a time for each, statuses as pushed or polled, ends as told
  * and not invented. What pods should run, when they end and what is written is decided by the agent around it.
+ *
+ * @example
+ * controller.registerProvider(new HandlerProvider({ name: 'rooms', handler: new Rooms(), clock, logger, recorder }));
  */
 export class HandlerProvider implements PodProvider, NodeProvider {
   readonly name: string;

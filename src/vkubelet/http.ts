@@ -33,10 +33,20 @@ export interface NodeAuth {
   readonly anonymousAuth: boolean;
 }
 
-/** Lets everyone in who reaches the address, as virtual-kubelet does without a client authority. */
+/**
+ * Lets everyone in who reaches the address, as virtual-kubelet does without a client authority.
+ *
+ * @example
+ * const options = { auth: noAuth() }; // on the loopback address only
+ */
 export const noAuth = (): NodeAuth => ({ authorizer: alwaysAllow, authenticators: [], anonymousAuth: true });
 
-/** Asks the API server who a token belongs to and what somebody may do, as the kubelet does. */
+/**
+ * Asks the API server who a token belongs to and what somebody may do, as the kubelet does.
+ *
+ * @example
+ * const options = { auth: webhookAuth(client) };
+ */
 export const webhookAuth = (
   client: ApiClient,
   options: { readonly clock?: Clock; readonly times?: Partial<WebhookTimes> } = {},
@@ -63,6 +73,9 @@ export interface RoutesOptions {
  * Mounts `/pods`, `/runningpods/`, `/containerLogs`, `/exec`, `/attach`, `/portForward` and `/run` of a provider on a Node server.
  *
  * Follows virtual-kubelet `AttachPodRoutes`.
+ *
+ * @example
+ * attachPodRoutes(provider, createServer(), { auth: noAuth() });
  */
 export function attachPodRoutes(
   provider: AnyProvider,
@@ -72,7 +85,12 @@ export function attachPodRoutes(
   attachPods(server, routesOf(provider, options));
 }
 
-/** Mounts `/stats/summary` and `/metrics/resource` of a provider on a Node server. */
+/**
+ * Mounts `/stats/summary` and `/metrics/resource` of a provider on a Node server.
+ *
+ * @example
+ * attachPodMetricsRoutes(provider, server, { auth: noAuth() });
+ */
 export function attachPodMetricsRoutes(
   provider: AnyProvider,
   server: HttpServer | HttpsServer,
@@ -81,15 +99,30 @@ export function attachPodMetricsRoutes(
   attachMetrics(server, routesOf(provider, options));
 }
 
-/** Answers what {@link attachPodRoutes} mounts, for a server of one's own. */
+/**
+ * Answers what {@link attachPodRoutes} mounts, for a server of one's own.
+ *
+ * @example
+ * mountHandler(server, podHandler(provider, { auth: webhookAuth(client) }));
+ */
 export const podHandler = (provider: AnyProvider, options: RoutesOptions): PodHandler =>
   podsHandler(routesOf(provider, options));
 
-/** Answers `/stats/summary`. */
+/**
+ * Answers `/stats/summary`.
+ *
+ * @example
+ * const handler = podStatsSummaryHandler(provider, { auth: noAuth() });
+ */
 export const podStatsSummaryHandler = (provider: AnyProvider, options: RoutesOptions): PodHandler =>
   handlePodStatsSummary(routesOf(provider, options));
 
-/** Mounts any handler on a Node server, upgrades included. */
+/**
+ * Mounts any handler on a Node server, upgrades included.
+ *
+ * @example
+ * mountHandler(createServer(), podHandler(provider, options));
+ */
 export const mountHandler = (
   server: HttpServer | HttpsServer,
   handler: PodHandler,

@@ -34,6 +34,9 @@ export interface MockOptions {
  * Reads the configuration of one node from the text of a mock provider's file: an object by node name. A node that it does not name has the defaults.
  *
  * @throws {InvalidInputError} naming the quantity that is none
+ *
+ * @example
+ * const config = mockConfigOf(await readFile('mock.json', 'utf8'), 'vkubelet-mock-0');
  */
 export function mockConfigOf(text: string, nodeName: string): MockConfig {
   let all: unknown;
@@ -61,6 +64,9 @@ function isQuantity(text: string): boolean {
 /**
  * virtual-kubelet's mock provider: pods as records that run at once and end when they are deleted. For tests, and for virtual-kubelet's own end-to-end
  * suite.
+ *
+ * @example
+ * const provider = new MockProvider({ nodeName, config: mockConfigOf(text, nodeName) });
  */
 export class MockProvider implements Provider, PodNotifier {
   readonly #pods = new Map<string, Pod>();

@@ -84,20 +84,35 @@ export type NewProviderFunc = (config: ProviderConfig) => MadeProvider | Promise
 /** A provider, and the node's side of it. */
 export type MadeProvider = readonly [AnyProvider | PodProvider, NodeProvider?];
 
-/** Replaces the whole configuration. */
+/**
+ * Replaces the whole configuration.
+ *
+ * @example
+ * newNode('rooms', newProvider, withNodeConfig({ ...config, numWorkers: 20 }));
+ */
 export const withNodeConfig =
   (config: NodeConfig): NodeOpt =>
   () =>
     config;
 
-/** Sets the client of the API server. */
+/**
+ * Sets the client of the API server.
+ *
+ * @example
+ * newNode('rooms', newProvider, withClient(client));
+ */
 export const withClient =
   (client: ApiClient): NodeOpt =>
   (config) => {
     config.client = client;
   };
 
-/** Sets the certificate of the HTTPS server. */
+/**
+ * Sets the certificate of the HTTPS server.
+ *
+ * @example
+ * newNode('rooms', newProvider, withTLSConfig({ cert, key }));
+ */
 export const withTLSConfig =
   (tls: TlsOptions): NodeOpt =>
   (config) => {

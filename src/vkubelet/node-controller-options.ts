@@ -42,35 +42,60 @@ export interface NodeControllerSettings {
 /** Sets one thing of a node controller; of two that set the same the last one wins. */
 export type NodeControllerOpt = (settings: NodeControllerSettings) => void;
 
-/** How often the provider is pinged, ms. Default 10 s. */
+/**
+ * How often the provider is pinged, ms. Default 10 s.
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodePingInterval(10_000));
+ */
 export const withNodePingInterval =
   (ms: number): NodeControllerOpt =>
   (settings) => {
     settings.pingIntervalMs = ms;
   };
 
-/** How long a ping may take, ms, before it counts as failed. Default: for ever. */
+/**
+ * How long a ping may take, ms, before it counts as failed. Default: for ever.
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodePingTimeout(5000));
+ */
 export const withNodePingTimeout =
   (ms: number): NodeControllerOpt =>
   (settings) => {
     settings.pingTimeoutMs = ms;
   };
 
-/** How often an unchanged status is reported beside a lease, ms. Default 1 min; without a lease it is reported with each ping. */
+/**
+ * How often an unchanged status is reported beside a lease, ms. Default 1 min; without a lease it is reported with each ping.
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodeStatusUpdateInterval(60_000));
+ */
 export const withNodeStatusUpdateInterval =
   (ms: number): NodeControllerOpt =>
   (settings) => {
     settings.statusIntervalMs = ms;
   };
 
-/** Deals with errors of status updates, a Node that was deleted for example. */
+/**
+ * Deals with errors of status updates, a Node that was deleted for example.
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodeStatusUpdateErrorHandler((error) => console.error(error)));
+ */
 export const withNodeStatusUpdateErrorHandler =
   (handler: ErrorHandler): NodeControllerOpt =>
   (settings) => {
     settings.onStatusUpdateError = handler;
   };
 
-/** Keeps a lease. @param durationSeconds 0 or absent: 40 */
+/**
+ * Keeps a lease. @param durationSeconds 0 or absent: 40
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodeEnableLeaseV1(client, 40));
+ */
 export const withNodeEnableLeaseV1 = (
   client: ApiClient | LeaseClient,
   durationSeconds = 0,
@@ -83,7 +108,12 @@ export const withNodeEnableLeaseV1 = (
   );
 };
 
-/** Keeps a lease that is renewed each `renewIntervalMs`. @throws when two options set a lease */
+/**
+ * Keeps a lease that is renewed each `renewIntervalMs`. @throws when two options set a lease
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodeEnableLeaseV1WithRenewInterval(client, 40, 10_000));
+ */
 export const withNodeEnableLeaseV1WithRenewInterval =
   (client: ApiClient | LeaseClient, durationSeconds: number, renewIntervalMs: number): NodeControllerOpt =>
   (settings) => {
@@ -101,18 +131,33 @@ export const withNodeEnableLeaseV1WithRenewInterval =
     settings.lease = { client: leasesOf(client), durationSeconds: seconds, renewIntervalMs };
   };
 
-/** The first releases' name: no lease; the status is reported with each ping. */
+/**
+ * The first releases' name: no lease; the status is reported with each ping.
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodeDisableLease());
+ */
 export const withNodeDisableLease =
   (disable = true): NodeControllerOpt =>
   (settings) => {
     if (disable) delete settings.lease;
   };
 
-/** The first releases' name of {@link withNodeEnableLeaseV1}; a base lease may say how long it lasts. */
+/**
+ * The first releases' name of {@link withNodeEnableLeaseV1}; a base lease may say how long it lasts.
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodeLease(client));
+ */
 export const withNodeLease = (client: ApiClient | LeaseClient, base?: Lease): NodeControllerOpt =>
   withNodeEnableLeaseV1(client, base?.spec?.leaseDurationSeconds ?? 0);
 
-/** Clock, chance and log of a node controller, for tests and embedding. */
+/**
+ * Clock, chance and log of a node controller, for tests and embedding.
+ *
+ * @example
+ * new NodeController(nodeProvider, node, nodes, withNodeDeps({ clock: new FakeClock() }));
+ */
 export const withNodeDeps =
   (deps: Partial<Pick<NodeControllerSettings, 'clock' | 'random' | 'logger'>>): NodeControllerOpt =>
   (settings) => {

@@ -18,6 +18,9 @@ const conflictTries = 5;
  * stays: only what this agent wrote before, by the two annotations, is taken out again.
  *
  * Follows virtual-kubelet `UpdateNodeStatus`.
+ *
+ * @example
+ * const node = await updateNodeStatus(nodes, { ...before, status });
  */
 export async function updateNodeStatus(
   nodes: Pick<NodeClient, 'get' | 'patch'>,
@@ -44,6 +47,9 @@ export async function updateNodeStatus(
  * Follows the first release's `PatchNodeStatus`.
  *
  * @returns the Node as the API server has it then, and the patch; of no difference the old Node and nothing
+ *
+ * @example
+ * const [node, patch] = await patchNodeStatus(nodes, 'rooms', before, { ...before, status });
  */
 export async function patchNodeStatus(
   nodes: Pick<NodeClient, 'patch'>,
@@ -65,6 +71,9 @@ export async function patchNodeStatus(
  * Renews a lease: writes `base` with the present time, or creates it when it is not there yet.
  *
  * Follows the first release's `UpdateNodeLease`.
+ *
+ * @example
+ * lease = await updateNodeLease(leases, lease, clock.now());
  */
 export async function updateNodeLease(leases: LeaseClient, base: Lease, now: number): Promise<Lease> {
   const name = base.metadata?.name;

@@ -335,6 +335,9 @@ class ComposedNode implements VirtualNode {
 /**
  * A node provider of a provider that only says whether it is well: the node is Ready when its controllers are, and NotReady while `ping`
  * rejects.
+ *
+ * @example
+ * const nodeProvider = new PingedNodeProvider(async () => { await cloud.ping(); });
  */
 export class PingedNodeProvider extends NaiveNodeProviderV2 {
   readonly #ping: (context: Context) => Promise<void>;

@@ -3,7 +3,12 @@ import { nameOf, namespaceOf } from '../kube/names.ts';
 import type { Lister, ProviderConfig } from './contract.ts';
 import { invalidInput, notFoundError } from './errors.ts';
 
-/** The objects that a provider may look up, in one: as the first releases gave them to providers. */
+/**
+ * The objects that a provider may look up, in one: as the first releases gave them to providers.
+ *
+ * @example
+ * const secret = resources.getSecret('pulls', 'default');
+ */
 export class ResourceManager {
   readonly #pods: Lister<Pod>;
   readonly #secrets: Lister<Secret>;

@@ -70,6 +70,9 @@ export interface InCluster {
  * authority.
  *
  * @throws {AgentError} `invalid_argument` outside of a cluster
+ *
+ * @example
+ * const connection = await inClusterConnection(clock, { host: env.KUBERNETES_SERVICE_HOST, port: env.KUBERNETES_SERVICE_PORT });
  */
 export async function inClusterConnection(
   clock: Clock,

@@ -1,6 +1,11 @@
 import { AgentError, type ErrorCode } from '../../base/errors.ts';
 
-/** StorageError is thrown when a file or folder of the data directory cannot be used; the message names it. */
+/**
+ * StorageError is thrown when a file or folder of the data directory cannot be used; the message names it.
+ *
+ * @example
+ * if (error instanceof StorageError) console.error(`restore the file or choose another directory: ${error.message}`);
+ */
 export class StorageError extends AgentError {
   override readonly name = 'StorageError';
   readonly file: string;

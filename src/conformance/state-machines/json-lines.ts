@@ -29,6 +29,11 @@ interface Waiting {
  * what it writes to its standard error is passed on in failures.
  *
  * @throws {AgentError} `unavailable` the program cannot be started, ends, or does not answer `hello` with its families
+ *
+ * @example
+ * const subject = await jsonLinesSubject({ file: 'python3', args: ['pod_workers.py'], clock });
+ * const report = await replayStateMachines({ protocol: subject });
+ * await subject.close();
  */
 export async function jsonLinesSubject(options: JsonLinesOptions): Promise<JsonLinesProgram> {
   const { file, args = [] } = options;

@@ -73,6 +73,9 @@ export const shippedRecordings: string = fileURLToPath(
  * Replays recordings of the Go kubelet on a subject and reports where it parted from them. A failed step ends its history.
  *
  * @throws {AgentError} `invalid_argument` there is no such family, or no recording of it
+ *
+ * @example
+ * const report = await replayStateMachines({ podWorkers: (deps) => new MyPodWorkers(deps) }, { families: ['pod_workers'] });
  */
 export async function replayStateMachines(
   subject: StateMachineSubject,
@@ -176,7 +179,12 @@ const clip = (value: unknown): string => {
   return text.length > 400 ? `${text.slice(0, 400)}…` : text;
 };
 
-/** A difference as people read it, in several lines. */
+/**
+ * A difference as people read it, in several lines.
+ *
+ * @example
+ * for (const diff of report.diffs) console.log(formatDiff(diff));
+ */
 export function formatDiff({
   family,
   history,

@@ -11,7 +11,12 @@ export function ignoreNotFound(error: unknown): undefined {
   return undefined;
 }
 
-/** Ignores that an object exists already (409, `AlreadyExists`) and rethrows anything else. */
+/**
+ * Ignores that an object exists already (409, `AlreadyExists`) and rethrows anything else.
+ *
+ * @example
+ * await client.create(kinds.Namespace, namespace).catch(ignoreAlreadyExists);
+ */
 export function ignoreAlreadyExists(error: unknown): undefined {
   if (error !== undefined && error !== null && !isAlreadyExists(error)) throw error as Error;
   return undefined;

@@ -20,7 +20,12 @@ export function mergeFrom(original: KubeObject): Patch {
   return { type: 'merge', data: (object) => difference(before, object) };
 }
 
-/** Returns a patch like {@link mergeFrom} that the server rejects (409) when the object has changed since `original` was read. */
+/**
+ * Returns a patch like {@link mergeFrom} that the server rejects (409) when the object has changed since `original` was read.
+ *
+ * @example
+ * await client.patch(kinds.Pod, changed, mergeFromWithOptimisticLock(pod)); // fails when the pod was changed meanwhile
+ */
 export function mergeFromWithOptimisticLock(original: KubeObject): Patch {
   const before = cloneJson(jsonOf(original));
   return { type: 'merge', data: (object) => locked(difference(before, object), original, versionOf(before)) };
@@ -29,6 +34,9 @@ export function mergeFromWithOptimisticLock(original: KubeObject): Patch {
 /**
  * Returns a strategic merge patch from `original` to the object that `patch()` receives: lists such as the containers of a pod are patched
  * item by item. Only for built-in kinds; custom resources have no strategic merge patch.
+ *
+ * @example
+ * await client.patch(kinds.Pod, changed, strategicMergeFrom(pod));
  */
 export function strategicMergeFrom(
   original: KubeObject,

@@ -23,6 +23,9 @@ interface OptionChanges {
 
 /**
  * Returns a client all of whose writes are dry runs: the server checks and answers them and stores nothing.
+ *
+ * @example
+ * await newDryRunClient(client).delete(kinds.Pod, { namespace, name }); // is only checked
  */
 export const newDryRunClient = (client: Client): Client =>
   withOptions(client, {
@@ -31,7 +34,12 @@ export const newDryRunClient = (client: Client): Client =>
     delete: (options) => ({ ...options, dryRun: true }),
   });
 
-/** Returns a client whose writes own fields as `owner`, unless a call names another owner. */
+/**
+ * Returns a client whose writes own fields as `owner`, unless a call names another owner.
+ *
+ * @example
+ * const owned = withFieldOwner(client, 'my-operator');
+ */
 export const withFieldOwner = (client: Client, owner: string): Client =>
   withOptions(client, {
     write: (options) => ({ ...options, fieldOwner: options.fieldOwner ?? owner }),
@@ -40,7 +48,12 @@ export const withFieldOwner = (client: Client, owner: string): Client =>
     delete: (options) => options,
   });
 
-/** Returns a client whose writes use this field validation, unless a call names another one. */
+/**
+ * Returns a client whose writes use this field validation, unless a call names another one.
+ *
+ * @example
+ * const strict = withFieldValidation(client, 'Strict');
+ */
 export const withFieldValidation = (client: Client, fieldValidation: 'Ignore' | 'Warn' | 'Strict'): Client =>
   withOptions(client, {
     write: (options) => ({ ...options, fieldValidation: options.fieldValidation ?? fieldValidation }),
@@ -75,6 +88,9 @@ function withOptions(client: Client, changes: OptionChanges): Client {
 /**
  * Returns a client of one namespace: calls for namespaced kinds have it without naming it, and a call that names another one is rejected.
  * Cluster-scoped kinds are as before.
+ *
+ * @example
+ * const pods = await newNamespacedClient(client, 'shop').list(kinds.Pod);
  */
 export function newNamespacedClient(client: Client, namespace: string): Client {
   const at = (kind: Kind, key: ObjectKey): ObjectKey =>

@@ -58,6 +58,10 @@ const defaultCacheSyncTimeoutMs = 120_000;
  * Controller takes requests from its queue and reconciles them: each request at most once at a time.
  *
  * After controller-runtime's `internal/controller`.
+ *
+ * @example
+ * const controller = newController('pods', manager, { reconciler });
+ * controller.watch(kindSource(manager.cache, kinds.Pod, enqueueRequestForObject()));
  */
 export class Controller implements Runnable {
   readonly name: string;

@@ -89,6 +89,9 @@ const withStatus = <T extends KubeObject>(object: T, status: unknown): T => {
 
 /**
  * As {@link createOrUpdate}, with merge patches instead of updates: the object and its status are patched separately, each when it changed.
+ *
+ * @example
+ * const { result } = await createOrPatch(client, kinds.ConfigMap, map, (one) => { one.data = { site: 'eu' }; });
  */
 export async function createOrPatch<T extends KubeObject>(
   client: Client,

@@ -1,7 +1,12 @@
 import { AgentError, messageOf } from '../../base/errors.ts';
 import type { KubeObject } from '../types.ts';
 
-/** Adds a finalizer: a deleted object stays until it is removed. Returns whether it was missing. */
+/**
+ * Adds a finalizer: a deleted object stays until it is removed. Returns whether it was missing.
+ *
+ * @example
+ * if (addFinalizer(room, 'example.com/keys')) await client.update(Room, room);
+ */
 export function addFinalizer(object: KubeObject, name: string): boolean {
   if (containsFinalizer(object, name)) return false;
   const metadata = (object.metadata ??= {});
@@ -9,7 +14,12 @@ export function addFinalizer(object: KubeObject, name: string): boolean {
   return true;
 }
 
-/** Removes a finalizer, each time it is there. Returns whether it was there. */
+/**
+ * Removes a finalizer, each time it is there. Returns whether it was there.
+ *
+ * @example
+ * if (removeFinalizer(room, 'example.com/keys')) await client.update(Room, room);
+ */
 export function removeFinalizer(object: KubeObject, name: string): boolean {
   if (!object.metadata || !containsFinalizer(object, name)) return false;
   object.metadata.finalizers = (object.metadata.finalizers ?? []).filter((other) => other !== name);
@@ -45,7 +55,12 @@ export interface Finalizers<T extends KubeObject = KubeObject> {
   finalize(object: T, signal?: AbortSignal): Promise<FinalizerResult>;
 }
 
-/** Finalizers failed; `errors` holds the reasons and `result` what was changed nevertheless. */
+/**
+ * Finalizers failed; `errors` holds the reasons and `result` what was changed nevertheless.
+ *
+ * @example
+ * if (reason instanceof FinalizeError && reason.result.updated) await client.update(Room, room);
+ */
 export class FinalizeError extends AggregateError {
   override readonly name = 'FinalizeError';
   readonly result: FinalizerResult;

@@ -10,7 +10,12 @@ export interface OwnerReferenceOptions {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** An object cannot get a controller because another one controls it. */
+/**
+ * An object cannot get a controller because another one controls it.
+ *
+ * @example
+ * if (reason instanceof AlreadyOwnedError) return; // another controller has it
+ */
 export class AlreadyOwnedError extends Error {
   override readonly name = 'AlreadyOwnedError';
   readonly object: KubeObject;
@@ -77,6 +82,10 @@ function upsert(object: KubeObject, added: OwnerReference): void {
  * reference to the same owner.
  *
  * @throws {AlreadyOwnedError} when another object controls it
+ *
+ * @example
+ * setControllerReference(set, pod, kinds.ReplicaSet);
+ * await client.create(kinds.Pod, pod);
  */
 export function setControllerReference(
   owner: KubeObject,
@@ -95,7 +104,12 @@ export function setControllerReference(
   upsert(controlled, added);
 }
 
-/** Adds `owner` to the owners of `object`, or replaces the reference to it: the object is garbage collected when it has no owner left. */
+/**
+ * Adds `owner` to the owners of `object`, or replaces the reference to it: the object is garbage collected when it has no owner left.
+ *
+ * @example
+ * setOwnerReference(room, key, Room);
+ */
 export function setOwnerReference(
   owner: KubeObject,
   object: KubeObject,
@@ -109,7 +123,12 @@ export function setOwnerReference(
   });
 }
 
-/** Removes the reference to `owner`. @throws when there is none */
+/**
+ * Removes the reference to `owner`. @throws when there is none
+ *
+ * @example
+ * removeOwnerReference(set, pod, kinds.ReplicaSet);
+ */
 export function removeOwnerReference(owner: KubeObject, object: KubeObject, ownerKind: Kind): void {
   const removed = reference(owner, ownerKind);
   const owners = ownersOf(object);
@@ -124,7 +143,12 @@ export function removeOwnerReference(owner: KubeObject, object: KubeObject, owne
   setOwners(object, rest);
 }
 
-/** Removes the reference to `owner`, which must be the controller. @throws when it is not */
+/**
+ * Removes the reference to `owner`, which must be the controller. @throws when it is not
+ *
+ * @example
+ * removeControllerReference(set, pod, kinds.ReplicaSet);
+ */
 export function removeControllerReference(owner: KubeObject, object: KubeObject, ownerKind: Kind): void {
   if (!hasControllerReference(object))
     throw new AgentError('failed_precondition', `${nameOf(object)} does not have a controller reference`);
@@ -145,6 +169,9 @@ export function removeControllerReference(owner: KubeObject, object: KubeObject,
  * Reports whether `owner` is one of the owners; the version of its kind does not matter.
  *
  * @param object the owned object, or its references
+ *
+ * @example
+ * if (hasOwnerReference(pod, set, kinds.ReplicaSet)) return;
  */
 export function hasOwnerReference(
   object: KubeObject | readonly OwnerReference[] | undefined,
@@ -160,6 +187,11 @@ const isList = (
   value: KubeObject | readonly OwnerReference[] | undefined,
 ): value is readonly OwnerReference[] => Array.isArray(value);
 
-/** Reports whether `object` has a controller. */
+/**
+ * Reports whether `object` has a controller.
+ *
+ * @example
+ * if (!hasControllerReference(pod)) setControllerReference(set, pod, kinds.ReplicaSet);
+ */
 export const hasControllerReference = (object: KubeObject): boolean =>
   ownersOf(object).some(({ controller }) => controller === true);

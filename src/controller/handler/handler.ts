@@ -41,7 +41,12 @@ const versionOf = (object: KubeObject): string | undefined => object.metadata?.r
 export const isResync = ({ objectOld, objectNew }: UpdateEvent): boolean =>
   versionOf(objectOld) !== undefined && versionOf(objectOld) === versionOf(objectNew);
 
-/** Returns the handler with low priority for what is not news: objects of the first list, and resyncs. */
+/**
+ * Returns the handler with low priority for what is not news: objects of the first list, and resyncs.
+ *
+ * @example
+ * const handler = withLowPriorityWhenUnchanged(enqueueRequestForObject());
+ */
 export function withLowPriorityWhenUnchanged<T extends KubeObject>(
   handler: EventHandler<T>,
 ): EventHandler<T> {
@@ -58,6 +63,9 @@ export function withLowPriorityWhenUnchanged<T extends KubeObject>(
 /**
  * Returns a handler of functions; events without a function are ignored. Objects of the first list and resyncs get a low priority unless
  * the function states one.
+ *
+ * @example
+ * const handler = handlerFuncs({ delete: ({ object }, queue) => queue.add(requestOf(object)) });
  */
 export function handlerFuncs<T extends KubeObject = KubeObject>(
   functions: Partial<EventHandler<T>>,
@@ -109,7 +117,12 @@ function mapped<T extends KubeObject>(
   });
 }
 
-/** Returns a handler that asks for the requests that `map` derives from an object; for an update, from the old and the new state. */
+/**
+ * Returns a handler that asks for the requests that `map` derives from an object; for an update, from the old and the new state.
+ *
+ * @example
+ * const handler = enqueueRequestsFromMapFunc<V1ConfigMap>(({ metadata }) => [{ namespace: metadata.namespace, name: metadata.labels.room }]);
+ */
 export const enqueueRequestsFromMapFunc = <T extends KubeObject>(
   map: (object: T) => readonly Request[] | Promise<readonly Request[]>,
 ): EventHandler<T> => mapped(map);
@@ -135,6 +148,9 @@ const groupOf = (apiVersion: string): string | undefined => {
  * Returns a handler that asks for the owners of the event's object that have this kind, in any version.
  *
  * @param options `onlyController`: only the owner that is the controller
+ *
+ * @example
+ * controllerManagedBy(manager).for(Room).watches(kinds.Pod, enqueueRequestForOwner(Room, { onlyController: true }));
  */
 export function enqueueRequestForOwner(
   ownerKind: Kind,

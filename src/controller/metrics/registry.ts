@@ -5,7 +5,12 @@ export interface Collector {
   collect(): MetricFamily | readonly MetricFamily[];
 }
 
-/** MetricsRegistry holds what a metrics endpoint serves; add collectors of your own. */
+/**
+ * MetricsRegistry holds what a metrics endpoint serves; add collectors of your own.
+ *
+ * @example
+ * manager.metrics.register(() => [counter.family()]);
+ */
 export class MetricsRegistry {
   readonly #collectors = new Set<Collector>();
 

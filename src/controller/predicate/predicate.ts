@@ -87,15 +87,30 @@ function combined<T extends KubeObject>(
   };
 }
 
-/** Lets events pass that all predicates let pass. */
+/**
+ * Lets events pass that all predicates let pass.
+ *
+ * @example
+ * const predicate = and(generationChanged(), matchesLabels({ app: 'web' }));
+ */
 export const and = <T extends KubeObject>(...predicates: readonly Predicate<T>[]): Predicate<T> =>
   combined((passes) => predicates.every(passes));
 
-/** Lets events pass that at least one predicate lets pass. */
+/**
+ * Lets events pass that at least one predicate lets pass.
+ *
+ * @example
+ * const predicate = or(generationChanged(), annotationChanged());
+ */
 export const or = <T extends KubeObject>(...predicates: readonly Predicate<T>[]): Predicate<T> =>
   combined((passes) => predicates.some(passes));
 
-/** Lets events pass that the predicate does not let pass. */
+/**
+ * Lets events pass that the predicate does not let pass.
+ *
+ * @example
+ * const predicate = not(matchesLabels({ tier: 'system' }));
+ */
 export const not = <T extends KubeObject>(predicate: Predicate<T>): Predicate<T> =>
   combined((passes) => !passes(predicate));
 
@@ -104,6 +119,9 @@ export const not = <T extends KubeObject>(predicate: Predicate<T>): Predicate<T>
  * controller-runtime's `LabelSelectorPredicate`.
  *
  * @throws when the selector is not valid
+ *
+ * @example
+ * controllerManagedBy(manager).for(kinds.Pod, { predicates: [matchesLabels('app in (web, db)')] });
  */
 export function matchesLabels(
   selector: LabelSelector | Readonly<Record<string, string>> | string,

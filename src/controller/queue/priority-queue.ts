@@ -96,6 +96,10 @@ interface Place {
  * queued again after it.
  *
  * After controller-runtime's `priorityqueue`.
+ *
+ * @example
+ * const queue = new PriorityQueue({ clock, rateLimiter: defaultControllerRateLimiter(clock) });
+ * queue.addWithOpts({ priority: -100 }, { namespace, name });
  */
 export class PriorityQueue implements RequestQueue {
   readonly #clock: Clock;

@@ -51,7 +51,12 @@ export interface BucketOptions {
   readonly burst?: number;
 }
 
-/** Returns a limiter whose delay doubles with each failure of a request. Default: from 5 ms to 1,000 s. */
+/**
+ * Returns a limiter whose delay doubles with each failure of a request. Default: from 5 ms to 1,000 s.
+ *
+ * @example
+ * const limiter = exponentialFailureRateLimiter({ baseMs: 100, maxMs: 60_000 });
+ */
 export function exponentialFailureRateLimiter({
   baseMs = 5,
   maxMs = 1_000_000,
@@ -76,7 +81,12 @@ export interface FastSlowOptions {
   readonly maxFastAttempts: number;
 }
 
-/** Returns a limiter that retries a request a few times quickly, and slowly from then on. */
+/**
+ * Returns a limiter that retries a request a few times quickly, and slowly from then on.
+ *
+ * @example
+ * const limiter = fastSlowRateLimiter({ fastMs: 50, slowMs: 10_000, maxFastAttempts: 3 });
+ */
 export function fastSlowRateLimiter(options: FastSlowOptions): RateLimiter {
   const failures = new Failures();
   return {
@@ -88,7 +98,12 @@ export function fastSlowRateLimiter(options: FastSlowOptions): RateLimiter {
   };
 }
 
-/** Returns a limiter of all requests together: a token bucket. Default: 10 per second, 100 at once. */
+/**
+ * Returns a limiter of all requests together: a token bucket. Default: 10 per second, 100 at once.
+ *
+ * @example
+ * const limiter = bucketRateLimiter(clock, { qps: 50, burst: 200 });
+ */
 export function bucketRateLimiter(clock: Clock, { qps = 10, burst = 100 }: BucketOptions = {}): RateLimiter {
   const gapMs = 1000 / qps;
   let freeAt = -Infinity;
@@ -103,7 +118,12 @@ export function bucketRateLimiter(clock: Clock, { qps = 10, burst = 100 }: Bucke
   };
 }
 
-/** Returns a limiter with the longest delay of several. */
+/**
+ * Returns a limiter with the longest delay of several.
+ *
+ * @example
+ * const limiter = maxOfRateLimiter(exponentialFailureRateLimiter(), bucketRateLimiter(clock));
+ */
 export function maxOfRateLimiter(...limiters: readonly RateLimiter[]): RateLimiter {
   return {
     when: (request) => limiters.reduce((longest, limiter) => Math.max(longest, limiter.when(request)), 0),
@@ -115,6 +135,11 @@ export function maxOfRateLimiter(...limiters: readonly RateLimiter[]): RateLimit
   };
 }
 
-/** Returns the limiter of controllers: 5 ms × 2ⁿ up to 1,000 s by request, and 10 per second, 100 at once, for all of them. */
+/**
+ * Returns the limiter of controllers: 5 ms × 2ⁿ up to 1,000 s by request, and 10 per second, 100 at once, for all of them.
+ *
+ * @example
+ * builder.withOptions({ rateLimiter: defaultControllerRateLimiter(clock) });
+ */
 export const defaultControllerRateLimiter = (clock: Clock): RateLimiter =>
   maxOfRateLimiter(exponentialFailureRateLimiter(), bucketRateLimiter(clock));

@@ -65,6 +65,9 @@ async function deliver<T extends KubeObject>(
 /**
  * Returns a source that a function starts; it adds requests to the queue itself, until `signal` aborts. The function returns once it has
  * started.
+ *
+ * @example
+ * builder.watchesRawSource(funcSource((signal, queue) => poll(signal, (name) => queue.add({ namespace: '', name }))));
  */
 export function funcSource(start: (signal: AbortSignal, queue: SourceQueue) => void | Promise<void>): Source {
   return { start, toString: () => 'func source' };

@@ -39,7 +39,12 @@ export function kindSource<T extends KubeObject>(
   );
 }
 
-/** Returns a source of the events of an informer. */
+/**
+ * Returns a source of the events of an informer.
+ *
+ * @example
+ * builder.watchesRawSource(informerSource(await manager.cache.getInformer(kinds.Pod), enqueueRequestForObject()));
+ */
 export function informerSource<T extends KubeObject>(
   informer: Informer<T>,
   handler: EventHandler<T>,

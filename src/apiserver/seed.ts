@@ -1,8 +1,18 @@
 import { tableOf } from '../base/own.ts';
 import { systemContext } from './controllers/controllers.ts';
-import { type JsonObject, objectAt, sameJson } from '../apimachinery/json.ts';
+import {
+  type JsonObject,
+  metadataOf,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+} from '../apimachinery/json.ts';
 import { builtIn, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
+import { autoUpdate, bootstrapPolicy } from './authorization/bootstrap/bootstrap-policy.ts';
+import { permissionsOf, type Rule, ruleCovers, rulesOf } from './authorization/rules.ts';
 import type { ResourceApi } from './endpoints/handlers/resource-api.ts';
+import { firstServiceAddress } from './registry/core/service-addresses.ts';
 import { keyOf } from './storage/store.ts';
 import type { World } from './request/write-context.ts';
 
@@ -46,7 +56,7 @@ function ownService(resources: ResourceApi, world: World, port: number): void {
   const labels = { component: 'apiserver', provider: 'kubernetes' };
   const spec = {
     ports,
-    clusterIP: world.services.first,
+    clusterIP: firstServiceAddress,
     type: 'ClusterIP',
     sessionAffinity: 'None',
     ipFamilyPolicy: 'SingleStack',
@@ -54,9 +64,54 @@ function ownService(resources: ResourceApi, world: World, port: number): void {
   makeOwn({ resources, world }, kind, 'default', { metadata: { name: 'kubernetes', labels }, spec });
 }
 
+/** Creates the bootstrap roles and bindings, and adds to existing ones what they lack, unless their annotation prevents that. */
+function seedRoles(resources: ResourceApi, world: World): void {
+  for (const { resource, namespace, object } of bootstrapPolicy()) {
+    const kind = builtIn(resource, 'rbac.authorization.k8s.io');
+    const standing = world.store.get(kind.storage, keyOf(namespace, object.metadata.name))?.object;
+    if (!standing) {
+      makeOwn({ resources, world }, kind, namespace, object);
+      continue;
+    }
+    const annotations = objectAt(metadataOf(standing), 'annotations');
+    const next = stringAt(annotations, autoUpdate) === 'false' ? standing : completed(standing, object);
+    if (next !== standing) world.store.put(kind.storage, next);
+  }
+}
+
+/** Allows bootstrapping nodes to request certificates, as cluster installers do: the server signs them itself. */
+const nodeBootstrap = {
+  metadata: { name: 'podtender:kubelet-bootstrap' },
+  roleRef: {
+    apiGroup: 'rbac.authorization.k8s.io',
+    kind: 'ClusterRole',
+    name: 'system:node-bootstrapper',
+  },
+  subjects: [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:bootstrappers' }],
+};
+
+/** Returns a role or binding with the rules and subjects that it lacks; the same object if it lacks none. */
+function completed(standing: JsonObject, wanted: JsonObject): JsonObject {
+  const own = rulesOf(standing);
+  const covered = (rule: Rule): boolean =>
+    permissionsOf(rule).every((one) => own.some((held) => ruleCovers(held, one)));
+  const rules = objectsAt(wanted, 'rules').filter((_, i) => {
+    const rule = rulesOf(wanted)[i];
+    return rule && !covered(rule);
+  });
+  const has = objectsAt(standing, 'subjects');
+  const subjects = objectsAt(wanted, 'subjects').filter((one) => !has.some((other) => sameJson(one, other)));
+  if (rules.length === 0 && subjects.length === 0) return standing;
+  return {
+    ...standing,
+    ...(rules.length > 0 && { rules: [...objectsAt(standing, 'rules'), ...rules] }),
+    ...(subjects.length > 0 && { subjects: [...has, ...subjects] }),
+  };
+}
+
 /**
- * Creates the objects of a new cluster: four namespaces, two priority classes, the role of administrators; with a port, the server's own
- * service.
+ * Creates the objects of a new cluster: four namespaces, two priority classes, the roles and bindings of {@link bootstrapPolicy}; with a
+ * port, the server's own service.
  */
 export function seed(resources: ResourceApi, world: World, port?: number): void {
   const create = (
@@ -75,11 +130,6 @@ export function seed(resources: ResourceApi, world: World, port?: number): void 
       value,
       description: priorityDescriptions[name],
     });
-  create('clusterroles', 'rbac.authorization.k8s.io', '', {
-    metadata: { name: 'cluster-admin', labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' } },
-    rules: [
-      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
-      { verbs: ['*'], nonResourceURLs: ['*'] },
-    ],
-  });
+  seedRoles(resources, world);
+  create('clusterrolebindings', 'rbac.authorization.k8s.io', '', nodeBootstrap);
 }

@@ -8,6 +8,8 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { authenticatorOf, authorizerOf, signerOf } from './access.ts';
 import { AdmissionChain, builtInPlugins, checkPluginNames, type PluginDeps } from './admission/chain.ts';
+import { roleEscalation } from './admission/role-escalation.ts';
+import type { Authorizer } from './authorization/authorizer.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import { ServedObjects } from './apiextensions/served-objects.ts';
 import type { WebhookDeps } from './admission/webhooks/webhook-call.ts';
@@ -27,7 +29,6 @@ import { KubeletProxy } from './proxy/kubelet-proxy.ts';
 import { KubeletStreams } from './proxy/kubelet-streams.ts';
 import { ResourceApi } from './endpoints/handlers/resource-api.ts';
 import { Router } from './endpoints/router.ts';
-import { ServiceRange } from './registry/core/service-range.ts';
 import { serviceAddresses } from './registry/core/service-addresses.ts';
 import { loadSecrets, readKey } from './secrets.ts';
 import { seed } from './seed.ts';
@@ -105,13 +106,12 @@ export class EmbeddedApiServer {
     const { disableAdmissionPlugins = [], clusterTrustBundles = false } = options;
     checkPluginNames(disableAdmissionPlugins);
     const enabled = controllersOf(options);
-    const range = rangeOf(options);
     const store = openStore(options, logger);
     const secrets = loadOr(() => loadSecrets(options.dataDir, clock), store);
     const authority = loadOr(() => authorityOf(options.dataDir, secrets.ca), store);
     const features = { trustBundles: clusterTrustBundles };
     const acting = new ActingControllers(options.externalControllers);
-    const services = serviceAddresses(store, random, range);
+    const services = serviceAddresses(store, random);
     const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();
     const authorizer = authorizerOf(options, store);
@@ -214,9 +214,6 @@ export class EmbeddedApiServer {
   }
 }
 
-const rangeOf = ({ serviceClusterIpRange }: EmbeddedApiServerOptions): ServiceRange | undefined =>
-  serviceClusterIpRange === undefined ? undefined : ServiceRange.of(serviceClusterIpRange);
-
 /** Returns what calls of webhooks use. */
 const webhookDeps = ({
   customs,
@@ -230,8 +227,14 @@ const webhookDeps = ({
 });
 
 /** Returns the chain of the plug-ins that are not disabled. */
-const chainOf = (deps: PluginDeps, disabled: readonly string[]): AdmissionChain =>
-  new AdmissionChain(builtInPlugins(deps).filter(({ name }) => !disabled.includes(name)));
+const chainOf = (
+  deps: PluginDeps & { readonly authorizer: Authorizer },
+  disabled: readonly string[],
+): AdmissionChain =>
+  new AdmissionChain([
+    ...builtInPlugins(deps).filter(({ name }) => !disabled.includes(name)),
+    roleEscalation(deps.authorizer),
+  ]);
 
 /** Returns a look-up of served kinds, built-in or custom. */
 const kindsBeside =

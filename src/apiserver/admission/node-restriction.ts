@@ -13,7 +13,8 @@ import {
   without,
 } from '../../apimachinery/json.ts';
 import { notFound } from '../../apimachinery/status-error.ts';
-import { type Authorizer, nodeOf } from '../authorization/authorizer.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import { nodeOf } from '../authorization/node-authorizer.ts';
 import { keyOf } from '../storage/store.ts';
 import { parsedRequest } from './certificate-subject.ts';
 import { apiReferenceOf } from './mirror-references.ts';

@@ -1,4 +1,5 @@
-import { Authorizer, type Decision } from './authorizer.ts';
+import type { Decision } from './attributes.ts';
+import { Authorizer } from './authorizer.ts';
 
 /** Allows every request, or denies every request of users outside `system:masters`; as the modes AlwaysAllow and AlwaysDeny. */
 export class AlwaysAuthorizer extends Authorizer {

@@ -4,6 +4,7 @@ import { tableOf } from '../../base/own.ts';
 /** Controllers that can run beside the server, by kube-controller-manager's names, and the scheduler. */
 export const controllerNames = [
   'certificatesigningrequest-signing-controller',
+  'clusterrole-aggregation-controller',
   'garbage-collector-controller',
   'namespace-controller',
   'resourcequota-controller',
@@ -16,6 +17,7 @@ export type ControllerName = (typeof controllerNames)[number];
 /** Other names of controllers, kube-controller-manager's older ones among them. */
 const aliases: Readonly<Record<string, ControllerName>> = tableOf({
   csrsigning: 'certificatesigningrequest-signing-controller',
+  'clusterrole-aggregation': 'clusterrole-aggregation-controller',
   garbagecollector: 'garbage-collector-controller',
   namespace: 'namespace-controller',
   resourcequota: 'resourcequota-controller',
@@ -24,12 +26,11 @@ const aliases: Readonly<Record<string, ControllerName>> = tableOf({
 
 /**
  * Returns the enabled controllers of a list as of kube-controller-manager's flag `--controllers`: `*` enables all, `foo` enables one,
- * `-foo` disables one. `none`, which stands alone, enables none.
+ * `-foo` disables one.
  *
- * @throws {AgentError} `invalid_argument` for an unknown name, and for `none` beside others
+ * @throws {AgentError} `invalid_argument` for an unknown name
  */
 export function enabledControllers(list: readonly string[]): ReadonlySet<ControllerName> {
-  if (list.includes('none')) return noneOf(list);
   const enabled = new Set<ControllerName>(list.includes('*') ? controllerNames : []);
   for (const entry of list.filter((one) => one !== '*')) {
     const name = nameOf(entry.replace(/^-/, ''));
@@ -37,15 +38,6 @@ export function enabledControllers(list: readonly string[]): ReadonlySet<Control
     else enabled.add(name);
   }
   return enabled;
-}
-
-function noneOf(list: readonly string[]): ReadonlySet<ControllerName> {
-  const other = list.find((one) => one !== 'none' && !one.startsWith('-'));
-  if (other === undefined) return new Set();
-  throw new AgentError(
-    'invalid_argument',
-    `controllers: "none" and ${JSON.stringify(other)} exclude each other`,
-  );
 }
 
 function nameOf(text: string): ControllerName {

@@ -4,6 +4,7 @@ import type { EmbeddedApiServerOptions } from '../server-options.ts';
 import { type ControllerName, enabledControllers } from './controller-names.ts';
 import { type ControllerDeps, emptyNamespaces, furnishNamespaces, keepQuotas } from './controllers.ts';
 import { GarbageCollector } from './garbage-collector.ts';
+import { aggregateRoles } from './role-aggregation.ts';
 import { signRequests, type SigningTimes } from './csr-signer.ts';
 import { minimalScheduler } from './scheduler.ts';
 
@@ -28,6 +29,7 @@ export function runControllers(
   const ends: (() => void)[] = [new Definitions(deps).start()];
   const starts: Readonly<Record<ControllerName, () => () => void>> = {
     'serviceaccount-controller': () => furnishNamespaces(deps),
+    'clusterrole-aggregation-controller': () => aggregateRoles(deps),
     'garbage-collector-controller': () => new GarbageCollector(deps).start(),
     'namespace-controller': () => emptyNamespaces(deps),
     'resourcequota-controller': () => keepQuotas(deps),

@@ -1,6 +1,7 @@
 import { decodedPath } from '../../go/url-path.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
-import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
+import type { Attributes } from '../authorization/attributes.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import { type ApiRequest, verbOf } from '../request/request.ts';
 import type { Handler } from '../request/handler.ts';
 import { noSniff } from '../request/headers.ts';

@@ -1,7 +1,8 @@
 import { ownMember } from '../../base/own.ts';
 import type { IncomingMessage } from 'node:http';
 import { decodedPath } from '../../go/url-path.ts';
-import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
+import type { Attributes, Decision } from '../authorization/attributes.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import { attributesOf, denied } from './authorization.ts';
 import type { Handler } from '../request/handler.ts';
 import { noSniff } from '../request/headers.ts';

@@ -1,5 +1,6 @@
 import type { Authenticator } from '../authentication/authenticator.ts';
-import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
+import type { Attributes } from '../authorization/attributes.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import { type JsonObject, listAt, objectAt, stringAt } from '../../apimachinery/json.ts';
 import { badRequest, fault, invalid } from '../../apimachinery/status-error.ts';
 import { seconds } from '../../apimachinery/times.ts';

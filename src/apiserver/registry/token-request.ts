@@ -1,5 +1,5 @@
 import { tableOf } from '../../base/own.ts';
-import { nodeOf } from '../authorization/authorizer.ts';
+import { nodeOf } from '../authorization/node-authorizer.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
 import {
   conflict,

@@ -12,7 +12,6 @@ import { builtIn, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
 import { autoUpdate, bootstrapPolicy } from './authorization/bootstrap/bootstrap-policy.ts';
 import { permissionsOf, type Rule, ruleCovers, rulesOf } from './authorization/rules.ts';
 import type { ResourceApi } from './endpoints/handlers/resource-api.ts';
-import { firstServiceAddress } from './registry/core/service-addresses.ts';
 import { keyOf } from './storage/store.ts';
 import type { World } from './request/write-context.ts';
 
@@ -56,7 +55,7 @@ function ownService(resources: ResourceApi, world: World, port: number): void {
   const labels = { component: 'apiserver', provider: 'kubernetes' };
   const spec = {
     ports,
-    clusterIP: firstServiceAddress,
+    clusterIP: world.services.first,
     type: 'ClusterIP',
     sessionAffinity: 'None',
     ipFamilyPolicy: 'SingleStack',

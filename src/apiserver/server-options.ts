@@ -27,7 +27,8 @@ export interface EmbeddedApiServerOptions extends ServingOptions {
   /** Whether pods without a node are bound to a ready one. Default: true. */
   readonly minimalScheduler?: boolean;
   /**
-   * The controllers that run beside the server: all, none, or a list as kube-controller-manager takes it (`['*', '-namespace-controller']`).
+   * The controllers that run beside the server: all, none, or a list as kube-controller-manager takes it (`['*', '-namespace-controller']`), where
+   * `none` enables none.
    * Default: true, all.
    */
   readonly controllers?: boolean | readonly string[];
@@ -42,6 +43,8 @@ export interface EmbeddedApiServerOptions extends ServingOptions {
    * nodes. Default: true.
    */
   readonly kubernetesService?: boolean;
+  /** IPv4 range of the addresses of services, as a CIDR of 8 to 1,048,576 addresses. Default: `10.97.0.0/16`. */
+  readonly serviceClusterIpRange?: string;
   /** Limits on connections, in number and in time. */
   readonly limits?: Partial<ConnectionLimits>;
   /**

@@ -29,6 +29,7 @@ import { KubeletProxy } from './proxy/kubelet-proxy.ts';
 import { KubeletStreams } from './proxy/kubelet-streams.ts';
 import { ResourceApi } from './endpoints/handlers/resource-api.ts';
 import { Router } from './endpoints/router.ts';
+import { ServiceRange } from './registry/core/service-range.ts';
 import { serviceAddresses } from './registry/core/service-addresses.ts';
 import { loadSecrets, readKey } from './secrets.ts';
 import { seed } from './seed.ts';
@@ -106,12 +107,13 @@ export class EmbeddedApiServer {
     const { disableAdmissionPlugins = [], clusterTrustBundles = false } = options;
     checkPluginNames(disableAdmissionPlugins);
     const enabled = controllersOf(options);
+    const range = rangeOf(options);
     const store = openStore(options, logger);
     const secrets = loadOr(() => loadSecrets(options.dataDir, clock), store);
     const authority = loadOr(() => authorityOf(options.dataDir, secrets.ca), store);
     const features = { trustBundles: clusterTrustBundles };
     const acting = new ActingControllers(options.externalControllers);
-    const services = serviceAddresses(store, random);
+    const services = serviceAddresses(store, random, range);
     const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();
     const authorizer = authorizerOf(options, store);
@@ -213,6 +215,9 @@ export class EmbeddedApiServer {
     this.store.close();
   }
 }
+
+const rangeOf = ({ serviceClusterIpRange }: EmbeddedApiServerOptions): ServiceRange | undefined =>
+  serviceClusterIpRange === undefined ? undefined : ServiceRange.of(serviceClusterIpRange);
 
 /** Returns what calls of webhooks use. */
 const webhookDeps = ({

@@ -20,7 +20,7 @@ export interface ApiServerOptions {
   readonly kubeconfig?: string;
   /** Files and folders of CustomResourceDefinitions that are there from the start. */
   readonly crds: readonly string[];
-  /** As kube-controller-manager's flag: `*`, `-name`. */
+  /** As kube-controller-manager's flag: `*`, `name`, `-name`; `none` for no controller. */
   readonly controllers: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
   /** A file that gets an audit event a line; `-`: standard output. */

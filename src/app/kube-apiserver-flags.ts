@@ -8,7 +8,7 @@ const followed = words(`
   enable-admission-plugins etcd-prefix etcd-servers requestheader-allowed-names requestheader-client-ca-file
   requestheader-extra-headers-prefix requestheader-group-headers requestheader-uid-headers
   requestheader-username-headers secure-port service-account-issuer service-account-key-file
-  service-account-signing-key-file tls-cert-file tls-private-key-file token-auth-file v
+  service-account-signing-key-file service-cluster-ip-range tls-cert-file tls-private-key-file token-auth-file v
 `);
 
 /** Flags with another authority over users or requests: without them the server would be open to other people. */
@@ -43,7 +43,7 @@ const ignored = words(`
   log-text-info-buffer-size logging-format max-connection-bytes-per-sec max-mutating-requests-inflight
   max-requests-inflight min-request-timeout peer-advertise-ip peer-advertise-port peer-ca-file proxy-client-cert-file
   proxy-client-key-file request-timeout runtime-config service-account-jwks-uri service-account-max-token-expiration
-  service-cluster-ip-range service-node-port-range show-hidden-metrics-for-version shutdown-delay-duration
+  service-node-port-range show-hidden-metrics-for-version shutdown-delay-duration
   shutdown-watch-termination-grace-period storage-backend storage-initialization-timeout storage-media-type
   strict-transport-security-directives tls-cipher-suites tls-min-version tls-sni-cert-key tracing-config-file vmodule
   watch-cache-sizes

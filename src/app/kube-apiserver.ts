@@ -77,6 +77,7 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
   const requestHeaders = requestHeadersOf(flags);
   const serving = servingOf(flags);
   const tokens = lastOf(flags, 'token-auth-file');
+  const range = rangeOf(flags, context);
   return {
     port: portOf(flags),
     host,
@@ -86,6 +87,7 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     servingHosts: ownNames(host),
     anonymous: isSet(flags, 'anonymous-auth', true),
     authorization: authorizationOf(flags),
+    ...(range !== undefined && { serviceClusterIpRange: range }),
     disableAdmissionPlugins: listOf(flags, 'disable-admission-plugins'),
     clientAuthorities: [
       ...(clientCa === undefined ? [] : [fileOf(clientCa, 'client-ca-file')]),
@@ -104,6 +106,14 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     ...(serving && { servingCertificate: serving }),
     ...(tokens !== undefined && { tokens: tokensOf(fileOf(tokens, 'token-auth-file'), context) }),
   };
+}
+
+/** Returns the IPv4 range of services' addresses; a second one, for another family, has no effect. */
+function rangeOf(flags: Flags, { warn }: LauncherContext): string | undefined {
+  const [range, second] = (lastOf(flags, 'service-cluster-ip-range') ?? '').split(',');
+  if (second !== undefined)
+    warn(`--service-cluster-ip-range: services have one address: ${second} is ignored`);
+  return range === '' ? undefined : range;
 }
 
 function fileOf(path: string, flag: string): string {

@@ -30,7 +30,7 @@ export function addApiServer(
     .option('--crds <path>', 'file or folder of CustomResourceDefinitions; repeatable', collect, [])
     .option(
       '--controllers <list>',
-      'controllers to run, as with kube-controller-manager: *, name, -name; repeatable',
+      'controllers to run, as with kube-controller-manager: *, name, -name; none: no controller; repeatable',
       commaList,
       [],
     )

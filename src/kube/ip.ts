@@ -42,3 +42,11 @@ export function hasHostBits(ip: string, prefix: number): boolean {
   const [value, width] = numberOf(canonicalIp(ip));
   return (value & ((1n << BigInt(width - prefix)) - 1n)) !== 0n;
 }
+
+/** Returns an IPv4 address as a number; `undefined` for other text. */
+export const ipv4Number = (ip: string): number | undefined =>
+  isIPv4(ip) ? Number(numberOf(ip)[0]) : undefined;
+
+/** Returns the text of an IPv4 address, `10.0.0.1`, from its number. */
+export const ipv4Text = (value: number): string =>
+  [24, 16, 8, 0].map((bits) => (value >>> bits) & 255).join('.');

@@ -118,6 +118,8 @@ describe('kube-apiserver with the flags of envtest', () => {
       readonly issuer: string;
     };
     expect(issuer).toBe('https://127.0.0.1:1/');
+    const own = await client.raw('/api/v1/namespaces/default/services/kubernetes', { method: 'GET' });
+    expect((own as { spec: object }).spec).toMatchObject({ clusterIP: '10.0.0.1' });
     await client.close();
   });
 
@@ -186,6 +188,7 @@ describe('kube-apiserver with the flags of envtest', () => {
   test.each([
     [[], '--etcd-servers must be specified'],
     [['--etcd-servers', 'nowhere'], 'a URL is expected'],
+    [['--service-cluster-ip-range', '10.0.0.0/31'], 'must be at least 8 IP addresses'],
     [['--oidc-issuer-url', 'https://x'], '--oidc-issuer-url is not supported by podtender'],
     [['--authorization-mode', 'Webhook'], 'podtender supports RBAC, Node, AlwaysAllow and AlwaysDeny'],
     [['--client-ca-file', '/none'], '--client-ca-file /none: '],

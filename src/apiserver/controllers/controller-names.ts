@@ -26,11 +26,12 @@ const aliases: Readonly<Record<string, ControllerName>> = tableOf({
 
 /**
  * Returns the enabled controllers of a list as of kube-controller-manager's flag `--controllers`: `*` enables all, `foo` enables one,
- * `-foo` disables one.
+ * `-foo` disables one. `none`, which stands alone, enables none.
  *
- * @throws {AgentError} `invalid_argument` for an unknown name
+ * @throws {AgentError} `invalid_argument` for an unknown name, and for `none` beside others
  */
 export function enabledControllers(list: readonly string[]): ReadonlySet<ControllerName> {
+  if (list.includes('none')) return noneOf(list);
   const enabled = new Set<ControllerName>(list.includes('*') ? controllerNames : []);
   for (const entry of list.filter((one) => one !== '*')) {
     const name = nameOf(entry.replace(/^-/, ''));
@@ -38,6 +39,15 @@ export function enabledControllers(list: readonly string[]): ReadonlySet<Control
     else enabled.add(name);
   }
   return enabled;
+}
+
+function noneOf(list: readonly string[]): ReadonlySet<ControllerName> {
+  const other = list.find((one) => one !== 'none' && !one.startsWith('-'));
+  if (other === undefined) return new Set();
+  throw new AgentError(
+    'invalid_argument',
+    `controllers: "none" and ${JSON.stringify(other)} exclude each other`,
+  );
 }
 
 function nameOf(text: string): ControllerName {

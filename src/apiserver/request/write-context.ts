@@ -20,6 +20,8 @@ export interface World {
 
 /** Allocator of cluster addresses and node ports; errors name the service. */
 export interface ServiceAddresses {
+  /** The address of the API server's own service. */
+  readonly first: string;
   allocate(name: string, wanted?: string): string;
   /** @throws {StatusError} when the requested one is not available */
   nodePort(name: string, wanted?: number, use?: 'traffic' | 'health'): number;

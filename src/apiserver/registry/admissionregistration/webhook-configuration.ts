@@ -14,7 +14,7 @@ function configurations(resource: string, isMutating: boolean): Strategy {
       const hooks = objectsAt(one, 'webhooks');
       return hooks.length === 0 ? one : { ...one, webhooks: hooks.map((hook) => hookDefaults(hook, more)) };
     },
-    faults: (one) => configurationFaults(one, isMutating),
+    faults: (one, old) => configurationFaults(one, old, isMutating),
     revalidatesMetadata: true,
   });
 }

@@ -1,3 +1,4 @@
+import { webhookConditionFaults } from '../../cel/admission/policy-faults.ts';
 import { parseUrl } from '../../../go/url.ts';
 import {
   duplicate,
@@ -23,6 +24,7 @@ import {
   objectAt,
   objectsAt,
   stringAt,
+  sameJson,
   textOf,
 } from '../../../apimachinery/json.ts';
 import { asSelector } from '../validation/selector-rules.ts';
@@ -158,16 +160,33 @@ function* hookFaults(field: string, hook: JsonObject, isMutating: boolean): Faul
   if (isMutating)
     yield* oneOf(`${field}.reinvocationPolicy`, stringAt(hook, 'reinvocationPolicy'), ['IfNeeded', 'Never']);
   yield* clientFaults(`${field}.clientConfig`, objectAt(hook, 'clientConfig'));
-  yield* matchConditionFaults(`${field}.matchConditions`, objectsAt(hook, 'matchConditions'));
 }
 
+function* conditionFaults(field: string, hook: JsonObject): Faults {
+  yield* matchConditionFaults(`${field}.matchConditions`, objectsAt(hook, 'matchConditions'));
+  yield* webhookConditionFaults(hook, field);
+}
+
+/** Reports whether no match condition of a configuration has changed: an update that leaves them alone does not validate them again. */
+const sameConditions = (configuration: JsonObject, old: JsonObject | undefined): boolean =>
+  old !== undefined && sameJson(conditionsOf(configuration), conditionsOf(old));
+
+const conditionsOf = (configuration: JsonObject): readonly (readonly JsonObject[])[] =>
+  objectsAt(configuration, 'webhooks').map((hook) => objectsAt(hook, 'matchConditions'));
+
 /** Validates a configuration of webhooks. Follows Kubernetes pkg/apis/admissionregistration/validation, v1.36. */
-export function* configurationFaults(configuration: JsonObject, isMutating: boolean): Faults {
+export function* configurationFaults(
+  configuration: JsonObject,
+  old: JsonObject | undefined,
+  isMutating: boolean,
+): Faults {
+  const isConditionsKept = sameConditions(configuration, old);
   const names = new Set<string>();
   for (const [i, hook] of objectsAt(configuration, 'webhooks').entries()) {
     const field = `webhooks[${i}]`;
     const name = stringAt(hook, 'name');
     yield* hookFaults(field, hook, isMutating);
+    if (!isConditionsKept) yield* conditionFaults(field, hook);
     yield* versionFaults(
       `${field}.admissionReviewVersions`,
       listAt(hook, 'admissionReviewVersions').map(textOf),

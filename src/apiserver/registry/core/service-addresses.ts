@@ -3,28 +3,38 @@ import { type JsonObject, objectAt, objectsAt, stringAt } from '../../../apimach
 import { fault, internalError, invalid } from '../../../apimachinery/status-error.ts';
 import type { Store } from '../../storage/store.ts';
 import type { ServiceAddresses } from '../../request/write-context.ts';
+import { ServiceRange } from './service-range.ts';
 
-/** The API server's address in the cluster. */
-export const firstServiceAddress = '10.97.0.1';
+/** The range without an option. */
+const defaultRange = ServiceRange.of('10.97.0.0/16');
 const [firstPort, lastPort] = [30_000, 32_767];
 
 const refused = (name: string, field: string, value: unknown, why: string): Error =>
   invalid('Service', undefined, name, [fault.invalid(field, value, why)]);
 
-/** Allocates cluster addresses in `10.97.0.0/16` and node ports from 30000 to 32767; those of stored services are in use. */
-export function serviceAddresses(store: Store, random: Random, prefix = '10.97'): ServiceAddresses {
+/** Allocates cluster addresses in a range, and node ports from 30000 to 32767; those of stored services are in use. */
+export function serviceAddresses(
+  store: Store,
+  random: Random,
+  range: ServiceRange = defaultRange,
+): ServiceAddresses {
   const specs = (): JsonObject[] => [...store.list('services')].map(({ object }) => objectAt(object, 'spec'));
   const below = (most: number): number => Math.floor(random.float() * most);
+  const own = range.first;
+  const free = (taken: ReadonlySet<string>): string | undefined => {
+    const start = below(range.count);
+    for (let i = 0; i < range.count; i++) {
+      const address = range.at((start + i) % range.count);
+      if (!taken.has(address) && address !== own) return address;
+    }
+    return undefined;
+  };
   return {
+    first: own,
     allocate(name, wanted = '') {
       const taken = new Set(specs().map((spec) => stringAt(spec, 'clusterIP')));
-      const free = (): string => {
-        for (;;) {
-          const address = `${prefix}.${below(256)}.${1 + below(254)}`;
-          if (!taken.has(address) && address !== firstServiceAddress) return address;
-        }
-      };
-      const address = wanted === '' ? free() : givenAddress(name, wanted, { taken, prefix });
+      const address = wanted === '' ? free(taken) : givenAddress(name, wanted, { taken, range });
+      if (address === undefined) throw internalError('failed to allocate a serviceIP: range is full');
       if (name === '') throw unowned(wanted, address);
       return address;
     },
@@ -54,12 +64,13 @@ function unowned(wanted: string, address: string): Error {
 function givenAddress(
   name: string,
   wanted: string,
-  { taken, prefix }: { readonly taken: ReadonlySet<string>; readonly prefix: string },
+  { taken, range }: { readonly taken: ReadonlySet<string>; readonly range: ServiceRange },
 ): string {
-  const why = wanted.startsWith(`${prefix}.`)
+  const isInside = range.has(wanted);
+  const why = isInside
     ? 'provided IP is already allocated'
-    : `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${prefix}.0.0/16`;
-  if (!wanted.startsWith(`${prefix}.`) || taken.has(wanted))
+    : `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${range.text}`;
+  if (!isInside || taken.has(wanted))
     throw refused(name, 'spec.clusterIPs', [wanted], `failed to allocate IP ${wanted}: ${why}`);
   return wanted;
 }

@@ -1,5 +1,6 @@
 import { mutatingWebhooksStrategy } from '../../../../src/apiserver/registry/admissionregistration/webhook-configuration.ts';
-import { testKind } from '../one-kind.ts';
+import { expect, test } from 'vitest';
+import { OneKind, testKind } from '../one-kind.ts';
 
 testKind(mutatingWebhooksStrategy, {
   created: [
@@ -437,4 +438,32 @@ testKind(mutatingWebhooksStrategy, {
       [{ metadata: { labels: { a: 'b' } } }, '', 2],
     ],
   },
+});
+
+const conditioned = (...expressions: readonly string[]): object => ({
+  webhooks: [
+    {
+      name: 'a.b.c',
+      clientConfig: { url: 'https://127.0.0.1:1/x' },
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+      matchConditions: expressions.map((expression, i) => ({ name: `m${i}`, expression })),
+    },
+  ],
+});
+
+test('match conditions must compile and evaluate to a bool', () => {
+  const one = new OneKind(mutatingWebhooksStrategy);
+  const { faults } = one.create({ ...conditioned('object.x == 1', '1 + 1', 'params.x == 1', ' ') });
+  expect(faults.map((text) => text.split('\n')[0])).toEqual([
+    'webhooks[0].matchConditions[3].expression: Required value',
+    'webhooks[0].matchConditions[1].expression: Invalid value: "1 + 1": must evaluate to bool but got int',
+    expect.stringMatching(
+      /^webhooks\[0\].matchConditions\[2\].expression: Invalid value: .*undeclared reference to 'params'/,
+    ),
+  ]);
+  expect(one.create({ ...conditioned('object.x == 1') }).faults).toEqual([]);
+  expect(one.update((standing) => ({ ...standing, ...conditioned('1') })).faults).toEqual([
+    'webhooks[0].matchConditions[0].expression: Invalid value: "1": must evaluate to bool but got int',
+  ]);
 });

@@ -73,7 +73,7 @@ const rows = {
   'providers/process': [...contract, 'processes'],
   'providers/oci': [...contract, 'processes'],
   'providers/eci': contract,
-  'providers/kubernetes': [...contract, 'api', 'apimachinery'],
+  'providers/kubernetes': [...contract, 'api', 'streams'],
   // a node agent
   agent: [
     ...contract,
@@ -199,7 +199,7 @@ module.exports = {
     home('@grpc/grpc-js', '^src/(providers/cri|containers/podresources|app)/'),
     home('@opentelemetry', '^src/(base|app)/tracing'),
     home('pino', '^src/(agent|cli)/'),
-    home('ajv', '^src/(options|kube|middleware)/'),
+    home('ajv', '^src/(options|kube|middleware|providers/kubernetes)/'),
     home('eventemitter3', '^src/base/'),
     home('rxjs', '^src/(config|pleg|prober|api|pods|agent|conformance|simulate)/'),
     home('undici', '^src/(api|config|prober|server|apiserver)/'),

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { AgentOptions } from '../agent/agent-options.ts';
-import { AgentError, messageOf } from '../base/errors.ts';
-import { parseDocument } from '../go/yaml/document.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import type { EciSettings } from '../providers/eci/index.ts';
+import { readProviderConfig } from './provider-config.ts';
 
 type EciParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> & Pick<AgentOptions, 'nodeIPs'>;
 
@@ -21,7 +19,10 @@ export async function eciParts(
 ): Promise<EciParts> {
   const { EciProvider, eciNode, eciSettings } = await import('../providers/eci/index.ts');
   const { nodeName } = settings.agent;
-  const account: EciSettings = eciSettings(environment, file === undefined ? {} : await readSettings(file));
+  const account: EciSettings = eciSettings(
+    environment,
+    file === undefined ? {} : await readProviderConfig(file, 'Region = "cn-hangzhou"'),
+  );
   const { labels, optionalLabels, taints, capacity } = eciNode(nodeName, account);
   return {
     ...(account.internalIp !== undefined && { nodeIPs: [account.internalIp] }),
@@ -35,35 +36,4 @@ export async function eciParts(
     makeProvider: ({ clock, random, logger }) =>
       new EciProvider({ ...account, nodeName, clock, random, logger }),
   };
-}
-
-/** Reads a settings file by its extension. @throws {AgentError} naming the file and its fault */
-async function readSettings(file: string): Promise<Readonly<Record<string, unknown>>> {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (reason) {
-    throw new AgentError('invalid_argument', `--provider-config: ${messageOf(reason)}`);
-  }
-  const value = await parsed(file, text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Readonly<Record<string, unknown>>;
-  throw new AgentError(
-    'invalid_argument',
-    `--provider-config ${file}: must hold settings by name, such as Region = "cn-hangzhou"`,
-  );
-}
-
-async function parsed(file: string, text: string): Promise<unknown> {
-  if (file.endsWith('.toml')) {
-    const { parse } = await import('smol-toml');
-    try {
-      return parse(text);
-    } catch (reason) {
-      throw new AgentError('invalid_argument', `--provider-config ${file}: ${messageOf(reason)}`);
-    }
-  }
-  const result = parseDocument(text);
-  if (result.ok) return result.document.value;
-  throw new AgentError('invalid_argument', `--provider-config ${file}: ${result.fault.message}`);
 }

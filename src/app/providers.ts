@@ -9,6 +9,7 @@ import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
 import type { AgentInputs } from './agent-inputs.ts';
 import { eciParts } from './eci.ts';
+import { kubernetesParts } from './kubernetes.ts';
 import { providerFactory } from './provider-module.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
@@ -38,6 +39,8 @@ export async function makeProviderOf(
       };
     case 'eci':
       return eciParts(settings, process.env, inputs.options.providerConfig);
+    case 'kubernetes':
+      return kubernetesParts(settings, process.env, inputs.options.providerConfig);
     default:
       return moduleParts(name, inputs);
   }

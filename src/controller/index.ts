@@ -137,7 +137,7 @@ export {
   newController,
   type OwnsOptions,
 } from './builder.ts';
-export type { LeaderElectionOptions } from './leaderelection/leader-elector.ts';
+export type { LeaderElectionOptions } from '../api/leaderelection/leader-elector.ts';
 export type { HealthCheck } from './manager/health.ts';
 export { type ControllerHost, type FieldIndexer, Manager } from './manager/manager.ts';
 export type { MetricsHandler, MetricsOptions } from './manager/metrics-server.ts';

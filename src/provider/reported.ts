@@ -21,7 +21,10 @@ export interface ReportedStatus {
   /** The pod's `status.reason`, in CamelCase. */
   readonly reason?: string;
   readonly message?: string;
-  /** `ContainersReady` and `Ready` with status False make the pod unready; other conditions are ignored. */
+  /**
+   * `ContainersReady` and `Ready` with status False make the pod unready, `DisruptionTarget` with status True is passed on; other
+   * conditions are ignored.
+   */
   readonly conditions?: readonly PodCondition[];
   /** The reports about containers, by name. */
   readonly containers?: Readonly<Record<string, ReportedContainer>>;

@@ -62,21 +62,30 @@ function withReported(
   return { ...status, ...(state.terminated && { lastState: state }), state: { waiting }, ready: false };
 }
 
-/** Sets ContainersReady and Ready to False where the backend reports them so: a pod whose containers are ready may still not be ready. */
+/**
+ * Sets ContainersReady and Ready to False where the backend reports them so: a pod whose containers are ready may still not be ready. Adds
+ * DisruptionTarget where the backend reports it, unless the pod has it already.
+ */
 export function withReportedConditions(
   conditions: readonly PodCondition[],
   reported: ReportedStatus,
 ): readonly PodCondition[] {
-  return ['ContainersReady', 'Ready'].reduce((list, type) => {
-    const said = conditionOf(reported.conditions, type);
-    const own = conditionOf(list, type);
-    if (said?.status !== 'False' || own?.status !== 'True') return list;
-    const { reason, message } = said;
-    return replaceOrAppend(list, {
-      ...own,
-      status: 'False',
-      ...(reason && { reason }),
-      ...(message && { message }),
-    });
-  }, conditions);
+  const disruption = conditionOf(reported.conditions, 'DisruptionTarget');
+  const isNew =
+    disruption?.status === 'True' && conditionOf(conditions, 'DisruptionTarget')?.status !== 'True';
+  return ['ContainersReady', 'Ready'].reduce(
+    (list, type) => {
+      const said = conditionOf(reported.conditions, type);
+      const own = conditionOf(list, type);
+      if (said?.status !== 'False' || own?.status !== 'True') return list;
+      const { reason, message } = said;
+      return replaceOrAppend(list, {
+        ...own,
+        status: 'False',
+        ...(reason && { reason }),
+        ...(message && { message }),
+      });
+    },
+    isNew ? replaceOrAppend(conditions, disruption) : conditions,
+  );
 }

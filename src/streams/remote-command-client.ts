@@ -100,6 +100,9 @@ export async function collect(stream: SpdyStream): Promise<string> {
   return text;
 }
 
+/** Returns the exit code of a command whose error stream ended with this text. @throws {StatusFailure} when it did not run or not end */
+export const exitCodeOfText = (text: string): number => exitCodeOf(statusOf(text));
+
 function statusOf(text: string): StreamStatus {
   if (text === '') return internalStatus('the streaming server ended the connection without a status');
   try {

@@ -64,3 +64,13 @@ test('conditions that the backend calls True make nothing ready', () => {
     { type: 'ContainersReady', status: 'False', reason: 'Draining' },
   ]);
 });
+
+test('a disruption that the backend reports is passed on, once', () => {
+  const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' }];
+  expect(withReportedConditions([], { conditions })).toEqual(conditions);
+  const own = [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' }];
+  expect(withReportedConditions(own, { conditions })).toEqual(own);
+  expect(withReportedConditions([], { conditions: [{ type: 'DisruptionTarget', status: 'False' }] })).toEqual(
+    [],
+  );
+});

@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
-import { type Election, LeaderElector } from '../leaderelection/leader-elector.ts';
+import { type Election, LeaderElector } from '../../api/leaderelection/leader-elector.ts';
 import { LeaderMetrics } from '../metrics/leader-metrics.ts';
 import type { MetricsRegistry } from '../metrics/registry.ts';
 import type { Runnable } from '../runnable.ts';

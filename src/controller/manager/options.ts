@@ -5,7 +5,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { Tracer } from '../../base/tracing.ts';
 import type { ControllerOptions } from '../controller/controller.ts';
-import type { LeaderElectionOptions } from '../leaderelection/leader-elector.ts';
+import type { LeaderElectionOptions } from '../../api/leaderelection/leader-elector.ts';
 import type { CacheOptions, Kind } from '../types.ts';
 import type { WebhookServerOptions } from '../webhook/server.ts';
 import type { MetricsOptions } from './metrics-server.ts';

@@ -114,9 +114,9 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     type: 'string',
     default: 'process',
     flag: 'provider',
-    allowed: 'process, memory, cri, eci, a file such as ./provider.mjs, or the name of a package',
+    allowed: 'process, memory, cri, eci, kubernetes, a file such as ./provider.mjs, or the name of a package',
     about:
-      'What runs the pods: local processes, a simulation, a container runtime, or a provider of your own.',
+      'What runs the pods: local processes, a simulation, a container runtime, a cloud, another cluster, or a provider of your own.',
   },
   logLevel: {
     type: 'string',

@@ -1,5 +1,5 @@
-import { type ApiClient, isAlreadyExists, isConflict, isNotFound } from '../../api/client.ts';
-import { leaseResource } from '../../api/resources.ts';
+import { type ApiClient, isAlreadyExists, isConflict, isNotFound } from '../client.ts';
+import { leaseResource } from '../resources.ts';
 import { isAborted, untilAborted } from '../../base/abort.ts';
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';

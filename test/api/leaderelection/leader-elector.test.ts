@@ -10,7 +10,7 @@ import {
   checkElection,
   type Election,
   LeaderElector,
-} from '../../../src/controller/leaderelection/leader-elector.ts';
+} from '../../../src/api/leaderelection/leader-elector.ts';
 import type { Lease } from '../../../src/kube/types.ts';
 import { LocalApi } from '../../support/local-api.ts';
 

@@ -1,0 +1,96 @@
+import { type ApiClient, isAlreadyExists, isNotFound } from '../../api/client.ts';
+import { configMapResource, type Resource, secretResource } from '../../api/resources.ts';
+import { AgentError } from '../../base/errors.ts';
+import { namespaceOf, uidOf } from '../../kube/names.ts';
+import type { KubeObject, Pod } from '../../kube/types.ts';
+import { type CarriedObject, objectOf } from './carried.ts';
+import { type BackingOwner, isOwned, ownerLabels, ownerReferenceTo } from './ownership.ts';
+
+export interface CarrierDeps {
+  readonly client: ApiClient;
+  readonly owner: BackingOwner;
+}
+
+/** Carrier writes the objects that backing pods refer to, and refreshes them when their content changes. */
+export class Carrier {
+  readonly #deps: CarrierDeps;
+  /** By pod UID: the content of each object as last written. */
+  readonly #written = new Map<string, Map<string, string>>();
+
+  constructor(deps: CarrierDeps) {
+    this.#deps = deps;
+  }
+
+  /** Writes the objects that are missing or differ. They go with the backing pod. */
+  async write(
+    uid: string,
+    backing: Pod,
+    objects: readonly CarriedObject[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const written = this.#written.get(uid) ?? new Map<string, string>();
+    this.#written.set(uid, written);
+    for (const object of objects) {
+      const content = JSON.stringify(object);
+      if (written.get(object.name) === content) continue;
+      await this.#put(uid, backing, object, signal);
+      written.set(object.name, content);
+    }
+  }
+
+  /** Forgets what was written for a pod. */
+  forget(uid: string): void {
+    this.#written.delete(uid);
+  }
+
+  async #put(uid: string, backing: Pod, carried: CarriedObject, signal: AbortSignal): Promise<void> {
+    const { client, owner } = this.#deps;
+    const resource = carried.kind === 'Secret' ? secretResource : configMapResource;
+    const namespace = namespaceOf(backing);
+    const wanted = objectOf(carried, {
+      namespace,
+      labels: ownerLabels(owner, uid),
+      ownerReferences: [ownerReferenceTo(backing)],
+    });
+    const standing = await this.#standing(resource, { namespace, name: carried.name }, signal);
+    if (!standing) {
+      try {
+        await client.create(resource, wanted, { signal });
+        return;
+      } catch (reason) {
+        if (!isAlreadyExists(reason)) throw reason;
+      }
+    } else if (!isOwned(standing, owner, uid))
+      throw new AgentError(
+        'already_exists',
+        `${carried.kind.toLowerCase()} ${namespace}/${carried.name} of the backing cluster belongs to another: remove it`,
+      );
+    else if (isSame(standing, wanted, backing)) return;
+    await client.update(resource, wanted, { signal });
+  }
+
+  async #standing(
+    resource: Resource,
+    ref: { readonly namespace: string; readonly name: string },
+    signal: AbortSignal,
+  ): Promise<KubeObject | undefined> {
+    try {
+      return await this.#deps.client.get(resource, ref, { signal });
+    } catch (reason) {
+      if (isNotFound(reason)) return undefined;
+      throw reason;
+    }
+  }
+}
+
+const contentOf = (object: KubeObject): string => {
+  const { data = {}, binaryData = {} } = object as {
+    readonly data?: Record<string, string>;
+    readonly binaryData?: Record<string, string>;
+  };
+  return JSON.stringify([Object.entries(data).sort(), Object.entries(binaryData).sort()]);
+};
+
+const isSame = (standing: KubeObject, wanted: KubeObject, backing: Pod): boolean =>
+  contentOf(standing) === contentOf(wanted) &&
+  (standing.metadata?.ownerReferences ?? []).some(({ uid }) => uid === uidOf(backing));

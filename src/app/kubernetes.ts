@@ -8,7 +8,6 @@ import type { ApiConnection } from '../api/rest/connection.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { EffectiveOptions } from '../options/load.ts';
-import type { KubernetesSettings } from '../providers/kubernetes/index.ts';
 import { readProviderConfig } from './provider-config.ts';
 
 type KubernetesParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>>;
@@ -52,7 +51,7 @@ export async function kubernetesParts(
 }
 
 function connectionOf(
-  { path, context }: { readonly path: string | undefined } & Pick<KubernetesSettings, 'context'>,
+  { path, context }: { readonly path: string | undefined; readonly context: string | undefined },
   environment: Readonly<Record<string, string | undefined>>,
   clock: Clock,
 ): Promise<ApiConnection> {

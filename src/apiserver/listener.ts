@@ -1,37 +1,51 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { Socket } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+} from 'node:http';
+import type { ServerHttp2Session } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createServer as createTlsServer, type Server } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { tcpKeepAlive } from '../base/keep-alive.ts';
 import type { Authority, KeyPair } from '../pki/certificates.ts';
 import { BoundedConnections, type ConnectionLimits } from '../streams/bounded-connections.ts';
+import { http2Server } from '../streams/http2-messages.ts';
 import { oddExchange, type ParserError, refuseUnread } from '../streams/odd-method.ts';
 import { streamTimes } from '../streams/times.ts';
 import { lastAnswer, Turns } from '../streams/turns.ts';
 import type { Router } from './endpoints/router.ts';
 import { validity } from './validity.ts';
 
-/** Listens for HTTPS and passes every request to the router. @throws {AgentError} `unavailable` when the port is in use */
-export async function listen(
-  router: Router,
-  authority: Authority,
-  at: {
-    readonly host: string;
-    readonly port: number;
-    readonly clock: Clock;
-    readonly limits?: Partial<ConnectionLimits> | undefined;
-    /** Certificate and key; absent: issued by the authority. */
-    readonly serving?: KeyPair;
-    /** Names for an issued certificate, besides the server's own. */
-    readonly hosts: readonly string[];
-    /** Authorities of client certificates besides the server's own. */
-    readonly clientAuthorities: readonly string[];
-  },
-): Promise<Server> {
+interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly clock: Clock;
+  readonly limits?: Partial<ConnectionLimits> | undefined;
+  /** Certificate and key; absent: issued by the authority. */
+  readonly serving?: KeyPair;
+  /** Names for an issued certificate, besides the server's own. */
+  readonly hosts: readonly string[];
+  /** Authorities of client certificates besides the server's own. */
+  readonly clientAuthorities: readonly string[];
+  /** Whether clients may choose HTTP/2. */
+  readonly http2: boolean;
+}
+
+/** A listening server. */
+export interface Listening {
+  readonly port: number;
+  /** Stops listening and ends every connection. */
+  close(): Promise<void>;
+}
+
+/** Listens for HTTPS, HTTP/1.1 and HTTP/2, and passes every request to the router. @throws {AgentError} `unavailable` when the port is in use */
+export async function listen(router: Router, authority: Authority, at: ListenOptions): Promise<Listening> {
   const serving = at.serving ?? issued(authority, at);
-  const server = createServer({
+  const front = createTlsServer({
     cert: serving.cert,
     key: serving.key,
     ca: [authority.cert, ...at.clientAuthorities],
@@ -39,20 +53,60 @@ export async function listen(
     rejectUnauthorized: false,
     allowPartialTrustChain: true, // as in Go, any certificate among the authorities is trusted
     minVersion: 'TLSv1.2',
-    // Go's limit: the URL of an exec contains the whole command
-    maxHeaderSize: 1024 * 1024,
     handshakeTimeout: connectionLimits.headersMs,
+    ALPNProtocols: at.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+    noDelay: true,
     ...tcpKeepAlive,
   });
-  new BoundedConnections({ ...connectionLimits, ...at.limits }).watch(server);
-  answer(server, router);
+  const connections = new BoundedConnections({ ...connectionLimits, ...at.limits });
+  const end = serve(front, router, connections);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (reason: NodeJS.ErrnoException) => {
+    front.once('error', (reason: NodeJS.ErrnoException) => {
       reject(listenFailure(reason, at));
     });
-    server.listen(at.port, at.host, resolve);
+    front.listen(at.port, at.host, resolve);
   });
-  return server;
+  return {
+    port: (front.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        front.close(() => {
+          resolve();
+        });
+        end();
+      }),
+  };
+}
+
+/** Serves the connections of a TLS server by the protocol that each has negotiated. @returns what ends them all */
+function serve(front: Server, router: Router, connections: BoundedConnections): () => void {
+  // Go's limit of the headers: the URL of an exec contains the whole command
+  const http1 = createServer({ maxHeaderSize: 1024 * 1024 });
+  const http2 = http2Server((request, response) => {
+    router.handle(request, response).catch(() => response.destroy());
+  });
+  connections.watch(http1, false);
+  connections.watchHttp2(http2);
+  const upgraded = answer(http1, router);
+  const sessions = new Set<ServerHttp2Session>();
+  http2.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  front.prependListener('connection', (socket: Socket) => {
+    connections.admit(socket);
+  });
+  front.on('secureConnection', (socket) => {
+    (socket.alpnProtocol === 'h2' ? http2 : http1).emit('connection', socket);
+  });
+  front.on('tlsClientError', (_reason, socket) => {
+    socket.destroy();
+  });
+  return () => {
+    http1.closeAllConnections();
+    for (const session of sessions) session.destroy();
+    for (const socket of upgraded) socket.destroy();
+  };
 }
 
 /** Issues the server's certificate for the names and addresses by which clients may reach it. */
@@ -84,8 +138,9 @@ const connectionLimits: ConnectionLimits = {
   streamMs: streamTimes.idleMs,
 };
 
-/** Passes everything to the router, including methods that Node's parser does not know. */
-function answer(server: Server, router: Router): void {
+/** Passes everything to the router, including methods that Node's parser does not know. @returns connections that Node no longer tracks */
+function answer(server: HttpServer, router: Router): ReadonlySet<Duplex> {
+  const upgraded = new Set<Duplex>();
   const turns = new Turns();
   const handle = (request: IncomingMessage, response: ServerResponse, head?: Buffer): void => {
     turns.note(response);
@@ -110,6 +165,8 @@ function answer(server: Server, router: Router): void {
   });
   server.on('upgrade', (request, socket, head: Buffer) => {
     socket.on('error', () => undefined);
+    upgraded.add(socket);
+    socket.once('close', () => upgraded.delete(socket));
     inTurn(socket, () => {
       handle(request, lastAnswer(request, socket as Socket), head);
     });
@@ -122,9 +179,7 @@ function answer(server: Server, router: Router): void {
       else socket.destroy();
     });
   });
-  server.on('tlsClientError', (_reason, socket) => {
-    socket.destroy();
-  });
+  return upgraded;
 }
 
 function listenFailure(

@@ -1,7 +1,4 @@
 import { findByKind, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
-import type { Server } from 'node:https';
-import type { Duplex } from 'node:stream';
-import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
@@ -23,7 +20,7 @@ import type { MetricsApi } from './metrics-server/metrics-api.ts';
 import { controllersOf, runControllers } from './controllers/run-controllers.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { Faults } from './filters/faults.ts';
-import { listen } from './listener.ts';
+import { listen, type Listening } from './listener.ts';
 import { AddressProxy } from './proxy/address-proxy.ts';
 import { KubeletProxy } from './proxy/kubelet-proxy.ts';
 import { KubeletStreams } from './proxy/kubelet-streams.ts';
@@ -62,15 +59,13 @@ export class EmbeddedApiServer {
   /** Failures that a test wants. */
   readonly faults: Faults;
   readonly #authority: Authority;
-  readonly #server: Server;
-  /** Upgraded connections that Node no longer tracks. */
-  readonly #upgraded = new Set<Duplex>();
+  readonly #server: Listening;
   readonly #stopping: AbortController;
   readonly #clock: Clock;
   readonly #ends: readonly (() => void)[];
 
   private constructor(parts: {
-    readonly server: Server;
+    readonly server: Listening;
     readonly authority: Authority;
     readonly store: Store;
     readonly stopping: AbortController;
@@ -80,10 +75,6 @@ export class EmbeddedApiServer {
     readonly faults: Faults;
   }) {
     this.#server = parts.server;
-    this.#server.on('upgrade', (_request, socket) => {
-      this.#upgraded.add(socket);
-      socket.once('close', () => this.#upgraded.delete(socket));
-    });
     this.#authority = parts.authority;
     this.#stopping = parts.stopping;
     this.#clock = parts.clock;
@@ -91,7 +82,7 @@ export class EmbeddedApiServer {
     this.store = parts.store;
     this.faults = parts.faults;
     this.ca = parts.authority.cert;
-    this.port = portOf(parts.server);
+    this.port = parts.server.port;
     this.url = `https://${hostInUrl(parts.host)}:${this.port}`;
     this.admin = this.clientCertificate('podtender-admin', ['system:masters']);
   }
@@ -153,7 +144,7 @@ export class EmbeddedApiServer {
       }),
     });
     const server = await listen(router, authority, listenOptions(options, clock, host));
-    seed(resources, world, options.kubernetesService === false ? undefined : portOf(server));
+    seed(resources, world, options.kubernetesService === false ? undefined : server.port);
     const ends = runControllers({ world, resources, authority, clock, logger }, subresources, {
       enabled,
       signing: options.signing,
@@ -204,14 +195,7 @@ export class EmbeddedApiServer {
   async stop(): Promise<void> {
     for (const end of this.#ends) end();
     this.#stopping.abort();
-    const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => {
-        resolve();
-      });
-    });
-    this.#server.closeAllConnections();
-    for (const socket of this.#upgraded) socket.destroy();
-    await closed;
+    await this.#server.close();
     this.store.close();
   }
 }
@@ -268,8 +252,6 @@ function hostInUrl(host: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }
 
-const portOf = (server: Server): number => (server.address() as AddressInfo).port;
-
 const surroundingsOf = ({
   clock = systemClock,
   random = systemRandom,
@@ -291,6 +273,7 @@ const listenOptions = (
   ...(options.servingCertificate && { serving: options.servingCertificate }),
   hosts: options.servingHosts ?? [],
   clientAuthorities: options.clientAuthorities ?? [],
+  http2: options.http2 ?? true,
 });
 
 function openStore(options: EmbeddedApiServerOptions, logger: Logger): Store {

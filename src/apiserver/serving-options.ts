@@ -8,6 +8,8 @@ export interface ServingOptions {
   readonly servingCertificate?: KeyPair;
   /** Host names and addresses for the certificate that the server's own authority signs, besides those of this machine. */
   readonly servingHosts?: readonly string[];
+  /** Whether clients may choose HTTP/2, with many watches on one connection. Default: true. */
+  readonly http2?: boolean;
   /** Authorities whose client certificates are accepted besides those of the server's own, PEM. */
   readonly clientAuthorities?: readonly string[];
   /** Trusts a front proxy's headers; absent: they are ignored. */

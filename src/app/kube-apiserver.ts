@@ -85,6 +85,7 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     minimalScheduler: false,
     externalControllers: true,
     servingHosts: ownNames(host),
+    http2: !isSet(flags, 'disable-http2-serving', false),
     anonymous: isSet(flags, 'anonymous-auth', true),
     authorization: authorizationOf(flags),
     ...(range !== undefined && { serviceClusterIpRange: range }),

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
+import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -44,6 +45,9 @@ interface Connection {
   proven: boolean;
   /** The request whose body may not have been received completely. */
   receiving?: { readonly message: IncomingMessage; readonly since: number };
+  /** The session of a connection that speaks HTTP/2, and its requests whose bodies may not have been received completely. */
+  session?: ServerHttp2Session;
+  readonly bodies: Map<ServerHttp2Stream, number>;
   /** Bytes received when it became idle. */
   readAtRest: number;
   /** When the next request's first byte was seen. */
@@ -157,6 +161,21 @@ export class BoundedConnections {
     });
   }
 
+  /** Applies the limits to the streams of an HTTP/2 server, whose connections something in front accepts and {@link admit}s. */
+  watchHttp2(server: Http2Server): void {
+    const connections = new WeakMap<object, Connection>();
+    server.prependListener('session', (session) => {
+      const connection = this.#of(session.socket);
+      if (!connection) return;
+      connection.session = session;
+      connections.set(session, connection);
+    });
+    server.prependListener('stream', (stream) => {
+      const connection = stream.session && connections.get(stream.session);
+      if (connection) this.#beginStream(connection, stream);
+    });
+  }
+
   /** Counts an accepted connection. @returns false when there is no room for it; it is then closed */
   admit(socket: Socket): boolean {
     const peer = this.#peerOf(socket);
@@ -171,7 +190,8 @@ export class BoundedConnections {
       return false;
     }
     const since = steadyNow(this.#clock);
-    const connection = { socket, peer, since, open: 0, proven: false, readAtRest: 0, paused: false };
+    const fresh = { open: 0, proven: false, readAtRest: 0, paused: false };
+    const connection = { socket, peer, since, ...fresh, bodies: new Map<ServerHttp2Stream, number>() };
     this.#enter(connection);
     return true;
   }
@@ -248,12 +268,43 @@ export class BoundedConnections {
 
   #take(socket: Socket): Connection | undefined {
     const connection = this.#of(socket);
-    if (!connection) return undefined;
+    if (connection) this.#occupy(connection);
+    return connection;
+  }
+
+  #occupy(connection: Connection): void {
     this.#unrest(connection);
     connection.open++;
     connection.proven = true;
     delete connection.headSince;
-    return connection;
+  }
+
+  #beginStream(connection: Connection, stream: ServerHttp2Stream): void {
+    this.#occupy(connection);
+    if (!stream.endAfterHeaders) connection.bodies.set(stream, steadyNow(this.#clock));
+    stream.once('close', () => {
+      connection.open--;
+      connection.bodies.delete(stream);
+      if (this.#all.has(connection)) this.#settle(connection);
+    });
+    this.#expectReader(stream);
+  }
+
+  /** Closes a stream whose reader takes nothing of what waits for it. */
+  #expectReader(stream: ServerHttp2Stream): void {
+    const { stalledMs } = this.#limits;
+    stream.setTimeout(stalledMs, () => {
+      if (stream.writableLength > 0) stream.close(constants.NGHTTP2_CANCEL);
+      else this.#expectReader(stream);
+    });
+  }
+
+  /** Lets a connection without requests in progress wait for its next one. */
+  #settle(connection: Connection): void {
+    if (connection.open > 0) return;
+    connection.since = steadyNow(this.#clock);
+    connection.readAtRest = connection.socket.bytesRead;
+    this.#rest(connection);
   }
 
   #begin(message: IncomingMessage, response: ServerResponse): void {
@@ -270,10 +321,7 @@ export class BoundedConnections {
       connection.open--;
       if (!this.#all.has(connection)) return;
       this.#pace(connection, socket);
-      if (connection.open > 0) return;
-      connection.since = steadyNow(this.#clock);
-      connection.readAtRest = connection.socket.bytesRead;
-      this.#rest(connection);
+      this.#settle(connection);
     });
   }
 
@@ -316,7 +364,19 @@ export class BoundedConnections {
   }
 
   #sweep(now: number): void {
-    for (const connection of [...this.#all]) if (this.#isLate(connection, now)) this.#end(connection);
+    for (const connection of [...this.#all])
+      if (connection.session) this.#sweepSession(connection, connection.session, now);
+      else if (this.#isLate(connection, now)) this.#end(connection);
+  }
+
+  /** Closes streams whose bodies are late, and a session that has none for too long. */
+  #sweepSession(connection: Connection, session: ServerHttp2Session, now: number): void {
+    const { headersMs, requestMs, keepAliveMs } = this.#limits;
+    for (const [stream, since] of connection.bodies)
+      if (stream.readableEnded) connection.bodies.delete(stream);
+      else if (now - since >= requestMs) stream.close(constants.NGHTTP2_CANCEL);
+    const idleMs = connection.proven ? keepAliveMs : headersMs;
+    if (connection.open === 0 && now - connection.since >= idleMs) session.close();
   }
 
   #isLate(connection: Connection, now: number): boolean {

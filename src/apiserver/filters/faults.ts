@@ -143,9 +143,9 @@ export function withFaults(faults: Faults | undefined, clock: Clock, next: Handl
       gone.abort();
     });
     if (fault.delayMs !== undefined) await clock.sleep(fault.delayMs, gone.signal).catch(() => undefined);
-    if (fault.disconnect === 'before') return void request.raw.socket.destroy();
+    if (fault.disconnect === 'before') return void response.destroy();
     if (fault.error) throw errorOf(fault.error);
-    if (fault.disconnect === 'after') cut(response, request);
+    if (fault.disconnect === 'after') cut(response);
     await next(request, response);
   };
 }
@@ -161,9 +161,9 @@ function errorOf({ status, reason, message, retryAfterSeconds }: NonNullable<Fau
 }
 
 /** Closes the connection in place of the answer's first byte. */
-function cut(response: ServerResponse, { raw }: ApiRequest): void {
+function cut(response: ServerResponse): void {
   const close = (): ServerResponse => {
-    raw.socket.destroy();
+    response.destroy();
     return response;
   };
   Object.assign(response, {

@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { AgentError } from '../base/errors.ts';
 import { conformanceTemplates } from './new-provider-conformance.ts';
 import { containerRules, containerTemplates } from './new-provider-container.ts';
+import { checkProjectName, writeProject } from './project-folder.ts';
 
 /** The contracts that a project can begin with. */
 export const projectContracts = ['pod', 'container', 'vkubelet'] as const;
@@ -24,25 +21,8 @@ export interface NewProviderOptions {
  * @throws {AgentError} `invalid_argument` for a name that is none; `already_exists` when the folder holds something
  */
 export async function newProviderProject(options: NewProviderOptions): Promise<readonly string[]> {
-  const { name, cwd } = options;
-  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name))
-    throw new AgentError(
-      'invalid_argument',
-      `a provider cannot be called ${JSON.stringify(name)}: use lower-case letters, digits and single dashes, such as my-rooms`,
-    );
-  const folder = resolve(cwd, name);
-  if (existsSync(folder) && (await readdir(folder)).length > 0)
-    throw new AgentError(
-      'already_exists',
-      `${folder} holds something already: choose another name or folder`,
-    );
-  const files = filesOf(options);
-  for (const [path, text] of Object.entries(files)) {
-    const file = join(folder, path);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, text);
-  }
-  return Object.keys(files).map((path) => join(name, path));
+  checkProjectName(options.name, 'provider');
+  return writeProject(options, filesOf(options));
 }
 
 /** `my-rooms` as a class is called. */

@@ -4,6 +4,7 @@ import type { StartContext } from '../app/running.ts';
 import type { KeptCode } from './process/bundled-program.ts';
 import { keepCompiledCode } from './process/code-cache.ts';
 import type { ProviderVerdicts } from '../app/provider-admission.ts';
+import { authorsCommands } from './authors-commands.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 import { jobs } from './process/job-control.ts';
 import { runProgram, type Commands, type Surroundings } from './program.ts';
@@ -53,11 +54,7 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     ]);
     return run(options, { ...deps, start, sharesTerminal: process.stderr.isTTY });
   },
-  async newProvider(options) {
-    const { newProviderProject } = await import('../app/new-provider.ts');
-    for (const file of await newProviderProject(options)) process.stdout.write(`${file}\n`);
-    return exitCodes.ok;
-  },
+  ...authorsCommands,
   async virtualKubelet(options) {
     const [{ virtualKubelet }, { startVirtualKubelet: start }] = await Promise.all([
       import('./virtual-kubelet.ts'),

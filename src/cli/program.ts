@@ -5,10 +5,13 @@ import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
 import type { ConformanceOptions } from './conformance.ts';
 import { addApiServer, addEnvtestAssets, type ApiServerArguments } from './apiserver-command.ts';
+import { addControllerCommands } from './controller-commands.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addSimulate } from './simulate-command.ts';
 import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
+import type { GenerateTypesOptions } from '../app/generate-types.ts';
+import type { NewControllerOptions } from '../app/new-controller.ts';
 import type { NewProviderOptions } from '../app/new-provider.ts';
 import type { SimulateOptions } from '../app/simulate.ts';
 import type { VirtualKubeletOptions } from '../app/virtual-kubelet.ts';
@@ -23,6 +26,8 @@ export interface Commands {
   virtualKubelet(options: VirtualKubeletOptions): Promise<number>;
   simulate(options: SimulateOptions): Promise<number>;
   newProvider(options: NewProviderOptions): Promise<number>;
+  newController(options: NewControllerOptions): Promise<number>;
+  generateTypes(options: GenerateTypesOptions): Promise<number>;
   conformance(options: ConformanceOptions): Promise<number>;
   apiserver(options: ApiServerArguments): Promise<number>;
   /** Writes launchers into a directory. */
@@ -88,6 +93,14 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   });
   addNewProvider(program, around, async (options) => {
     done(await commands.newProvider(options));
+  });
+  addControllerCommands(program, around, {
+    newController: async (options) => {
+      done(await commands.newController(options));
+    },
+    generateTypes: async (options) => {
+      done(await commands.generateTypes(options));
+    },
   });
   addVirtualKubelet(program, around, async (options) => {
     done(await commands.virtualKubelet(options));

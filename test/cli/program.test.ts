@@ -40,6 +40,8 @@ async function line(...args: readonly string[]) {
     explain: note('explain'),
     virtualKubelet: note('virtualKubelet'),
     newProvider: note('newProvider'),
+    newController: note('newController'),
+    generateTypes: note('generateTypes'),
     simulate: note('simulate'),
     conformance: note('conformance'),
     apiserver: note('apiserver'),

@@ -16,6 +16,8 @@ async function parse(
   const commands = {
     ...{ up: none, run: none, validate: none, explain: none, newProvider: none, conformance: none },
     simulate: none,
+    newController: none,
+    generateTypes: none,
     apiserver: none,
     envtestAssets: none,
     launch: none,

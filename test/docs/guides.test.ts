@@ -96,6 +96,8 @@ test.for([...new Set(calls)])('the command takes `%s`', async (call) => {
       explain: done,
       virtualKubelet: done,
       newProvider: done,
+      newController: done,
+      generateTypes: done,
       apiserver: done,
       envtestAssets: done,
       launch: done,

@@ -103,6 +103,23 @@ describe('the packed package', { timeout: 300_000 }, () => {
     },
   );
 
+  test('a project of new-controller type-checks, its tests pass as generated, and its types are generated again', () => {
+    const program = join(consumer.package, 'bin/podtender.mjs');
+    const kind = ['--group', 'cache.example.com', '--kind', 'Memcached'];
+    const written = consumer.run(process.execPath, [program, 'new-controller', 'my-cache', ...kind]);
+    expect(written, written.output).toMatchObject({ code: 0 });
+    const again = consumer.run(process.execPath, [program, 'generate-types', 'my-cache/config/crd.yaml']);
+    expect(again.output).toContain('export const Memcached: Kind<Memcached> = defineKind<Memcached>({');
+    const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+    expect(consumer.run(process.execPath, [compiler, '-p', 'my-cache', '--pretty', 'false'])).toEqual({
+      code: 0,
+      output: '',
+    });
+    const tests = consumer.run(process.execPath, ['--test', 'my-cache/test/*.test.ts']);
+    expect(tests, tests.output).toMatchObject({ code: 0 });
+    expect(tests.output).toMatch(/pass 2\n/);
+  });
+
   test('publint and @arethetypeswrong/cli find nothing', () => {
     const bin = (name: string, path: string): string =>
       join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), path);

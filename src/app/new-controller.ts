@@ -1,0 +1,132 @@
+import { AgentError } from '../base/errors.ts';
+import { defineKind, type Kind } from '../controller/index.ts';
+import {
+  definitionTemplate,
+  deploymentTemplate,
+  mainTemplate,
+  readmeTemplate,
+  reconcilerTemplate,
+  testTemplate,
+} from './new-controller-templates.ts';
+import { checkProjectName, type ProjectPlace, writeProject } from './project-folder.ts';
+import { parseYaml } from '../go/yaml/document.ts';
+import { isObject } from '../apimachinery/json.ts';
+import { typesOfDefinitions } from './schema-types.ts';
+
+export interface NewControllerOptions extends ProjectPlace {
+  /** API group, such as `cache.example.com`. */
+  readonly group: string;
+  /** Kind, such as `Memcached`. */
+  readonly kind: string;
+  /** API version, such as `v1alpha1`. */
+  readonly apiVersion: string;
+  /** Of podtender, for the project's dependency. */
+  readonly version: string;
+}
+
+/**
+ * Writes the TypeScript project of a new controller into the folder of its name, and returns the paths of its files.
+ *
+ * @throws {AgentError} `invalid_argument` for a name, group, kind or version that is none; `already_exists` when the folder holds something
+ */
+export async function newControllerProject(options: NewControllerOptions): Promise<readonly string[]> {
+  const { name, group, kind, apiVersion } = options;
+  checkProjectName(name, 'controller');
+  check(
+    '--group',
+    group,
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/,
+    'cache.example.com',
+  );
+  check('--kind', kind, /^[A-Z][A-Za-z0-9]{0,62}$/, 'Memcached');
+  check('--api-version', apiVersion, /^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$/, 'v1alpha1');
+  return writeProject(options, filesOf(options, defineKind({ group, version: apiVersion, kind })));
+}
+
+function check(flag: string, value: string, pattern: RegExp, example: string): void {
+  if (!pattern.test(value))
+    throw new AgentError(
+      'invalid_argument',
+      `${flag} ${JSON.stringify(value)} cannot be used: it must look like ${example}`,
+    );
+}
+
+function filesOf(options: NewControllerOptions, kind: Kind): Readonly<Record<string, string>> {
+  const { name, version } = options;
+  const filled = (template: string): string =>
+    template
+      .replaceAll('__NAME__', name)
+      .replaceAll('__GROUP__', kind.group)
+      .replaceAll('__VERSION__', kind.version)
+      .replaceAll('__KIND__', kind.kind)
+      .replaceAll('__SINGULAR__', kind.kind.toLowerCase())
+      .replaceAll('__PLURAL__', kind.resource);
+  const definition = filled(definitionTemplate);
+  return {
+    'package.json': packageJson(name, version),
+    'tsconfig.json': tsconfig,
+    'config/crd.yaml': definition,
+    'config/deploy.yaml': filled(deploymentTemplate),
+    'src/types.ts': typesIn(definition),
+    'src/reconciler.ts': filled(reconcilerTemplate),
+    'src/main.ts': filled(mainTemplate),
+    'test/reconciler.test.ts': filled(testTemplate),
+    Dockerfile: dockerfile,
+    'README.md': filled(readmeTemplate),
+    '.gitignore': 'node_modules/\n',
+  };
+}
+
+function typesIn(definition: string): string {
+  const parsed = parseYaml(definition);
+  if (!parsed.ok || !isObject(parsed.document.value))
+    throw new AgentError('internal', 'the definition of the new controller cannot be parsed');
+  return typesOfDefinitions([parsed.document.value], 'podtender/controller');
+}
+
+const packageJson = (name: string, version: string): string =>
+  `${JSON.stringify(
+    {
+      name,
+      version: '0.0.1',
+      private: true,
+      type: 'module',
+      engines: { node: '>=22.19' },
+      scripts: {
+        start: 'node src/main.ts',
+        generate: 'podtender generate-types config/crd.yaml --out src/types.ts',
+        check: 'tsc --noEmit',
+        test: 'node --test "test/*.test.ts"',
+      },
+      dependencies: { podtender: `^${version}` },
+      devDependencies: { '@types/node': '^22.20.5', typescript: '^6.0.3' },
+    },
+    undefined,
+    2,
+  )}\n`;
+
+const tsconfig = `{
+  "compilerOptions": {
+    "target": "es2024",
+    "lib": ["es2024"],
+    "module": "nodenext",
+    "types": ["node"],
+    "strict": true,
+    "exactOptionalPropertyTypes": true,
+    "noEmit": true,
+    "allowImportingTsExtensions": true,
+    "erasableSyntaxOnly": true,
+    "skipLibCheck": true
+  },
+  "include": ["src", "test"]
+}
+`;
+
+const dockerfile = `FROM node:24-slim
+WORKDIR /app
+COPY package*.json ./
+RUN npm ci --omit=dev
+COPY src ./src
+USER node
+CMD ["node", "src/main.ts"]
+`;

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { newControllerProject } from '../../src/app/new-controller.ts';
+
+const root = join(import.meta.dirname, '../..');
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'pt-new-controller-'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+const options = () => ({
+  ...{ name: 'my-cache', group: 'cache.example.com', kind: 'Memcached', apiVersion: 'v1alpha1' },
+  ...{ cwd: dir, version: '0.1.0' },
+});
+
+const folders: Readonly<Record<string, string>> = {
+  '/controller': 'controller/index.ts',
+  '/controller/envtest': 'envtest/index.ts',
+};
+
+test('the tests of a new controller pass as generated', { timeout: 60_000 }, async () => {
+  const files = await newControllerProject(options());
+  expect(files).toEqual(
+    expect.arrayContaining(
+      ['config/crd.yaml', 'src/reconciler.ts', 'Dockerfile'].map((file) => `my-cache/${file}`),
+    ),
+  );
+  symlinkSync(join(root, 'node_modules'), join(dir, 'my-cache/node_modules'));
+  for (const file of files.filter((name) => name.endsWith('.ts'))) {
+    const text = readFileSync(join(dir, file), 'utf8').replaceAll(
+      /from 'podtender([/a-z]*)'/g,
+      (_all, below: string) => `from '${join(root, 'src', folders[below] ?? '')}'`,
+    );
+    writeFileSync(join(dir, file), text);
+  }
+  const report = execFileSync(process.execPath, ['--test', 'test/reconciler.test.ts'], {
+    encoding: 'utf8',
+    cwd: join(dir, 'my-cache'),
+  });
+  expect(report).toMatch(/pass 2\n/);
+  const manifest = readFileSync(join(dir, 'my-cache/config/deploy.yaml'), 'utf8');
+  const kinds = parseAllDocuments(manifest).map((document) => (document.toJS() as { kind: string }).kind);
+  expect(kinds).toEqual([
+    ...['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'],
+    'Deployment',
+  ]);
+});
+
+test.for([
+  [{ name: 'My_Cache' }, 'a controller cannot be called "My_Cache"'],
+  [{ group: 'cache' }, '--group "cache" cannot be used: it must look like cache.example.com'],
+  [{ kind: 'memcached' }, '--kind "memcached" cannot be used: it must look like Memcached'],
+  [{ apiVersion: '1' }, '--api-version "1" cannot be used: it must look like v1alpha1'],
+] as const)('%o is refused', async ([change, message]) => {
+  await expect(newControllerProject({ ...options(), ...change })).rejects.toThrow(message);
+});

@@ -23,7 +23,7 @@ export interface ConformanceWorlds extends ModuleLoading {
  */
 export async function conformanceWorlds(name: string, options: ConformanceWorlds): Promise<MakeWorld> {
   if (name === 'memory') return memoryWorld;
-  if (name === 'process' || name === 'cri' || name === 'eci' || name === 'kubernetes')
+  if (['process', 'oci', 'cri', 'eci', 'kubernetes'].includes(name))
     throw new AgentError(
       'invalid_argument',
       `--provider ${name}: needs a node around it, and real time; the suite checks memory, and modules such as ./provider.mjs`,

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { systemClock as clock } from '../base/clock.ts';
 import { silentLogger as logger } from '../base/logger.ts';
 import { systemRandom as random } from '../base/random.ts';
@@ -41,6 +43,13 @@ async function admission(name: string, loading: ModuleLoading): Promise<Provider
       // never opened: nothing is created in its directory
       const settings = { dataDir: '/nonexistent', hostIp: '127.0.0.1' };
       return processPowers(new ProcessRuntime({ settings, clock, random, logger })).admit;
+    }
+    case 'oci': {
+      const { admitOciPod, detectIsolation } = await import('../providers/oci/index.ts');
+      const uid = process.getuid?.() ?? 0;
+      const dir = join(tmpdir(), 'podtender-probe');
+      const isolation = await detectIsolation({ wanted: 'auto', dir, uid, shell: '/bin/sh' });
+      return (pod, others) => admitOciPod(pod, others, { isolation, hasTerminals: true });
     }
     case 'memory':
     case 'cri':

@@ -8,7 +8,7 @@ import type { PodProvider } from '../provider/provider.ts';
 import { type ProviderFactory, registeredProviders } from '../provider/registry.ts';
 
 /** The command's own providers. */
-const ownProviders = ['process', 'memory', 'cri', 'eci'] as const;
+const ownProviders = ['process', 'oci', 'memory', 'cri', 'eci'] as const;
 
 /** The required methods of a provider. */
 const methods = ['syncPod', 'killPod', 'listPods', 'getPodStatus'] as const;

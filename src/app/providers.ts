@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { networkInterfaces } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
@@ -10,10 +9,11 @@ import { crashBackOffOf } from './crash-back-off.ts';
 import type { AgentInputs } from './agent-inputs.ts';
 import { eciParts } from './eci.ts';
 import { kubernetesParts } from './kubernetes.ts';
+import { hostAddress, ociParts } from './oci.ts';
 import { providerFactory } from './provider-module.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &
-  Pick<AgentOptions, 'eviction' | 'statuses' | 'nodeIPs'>;
+  Pick<AgentOptions, 'eviction' | 'statuses' | 'nodeIPs' | 'mountsVolumes'>;
 
 /** Creates any provider except a container runtime, including that of a user's module; its code is loaded on demand. */
 export async function makeProviderOf(
@@ -37,6 +37,8 @@ export async function makeProviderOf(
         // all immediate effects of a pod's start or end happen within this turn of the event loop
         statuses: { settle: () => nextTurn(), fromWatch: true },
       };
+    case 'oci':
+      return ociParts(dataDir, settings);
     case 'eci':
       return eciParts(settings, process.env, inputs.options.providerConfig);
     case 'kubernetes':
@@ -95,9 +97,3 @@ function processParts(dataDir: string, { kubelet, agent }: EffectiveOptions): Ow
 }
 
 const podLogs = (dataDir: string): string => join(dataDir, 'logs', 'pods');
-
-/** Returns this host's address for others; loopback on a host without a network. */
-function hostAddress(): string {
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
-}

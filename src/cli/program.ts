@@ -161,7 +161,7 @@ function addShared(command: Command, around: Surroundings): Command {
     .option('--manifest-url <url>', 'URL of static pods', url)
     .option(
       '--provider <name>',
-      'provider that runs the containers: process, memory, cri, eci, kubernetes, or a module with a provider (a file such as ./provider.mjs, or a package)',
+      'provider that runs the containers: process, oci, memory, cri, eci, kubernetes, or a module with a provider (a file such as ./provider.mjs, or a package)',
       agentFields.provider.default as string,
     )
     .option('--provider-config <file>', 'settings of the provider (eci, kubernetes: TOML, YAML or JSON)')

@@ -81,3 +81,6 @@ export function launchScript(words: LaunchWords, tools: LaunchTools, program?: s
 function fromRoot({ workingDir, root }: LaunchWords): string {
   return workingDir.startsWith(`${root}/`) ? `.${workingDir.slice(root.length)}` : workingDir;
 }
+
+/** Returns the message of a failed start as by runc, which users and tools know. */
+export const startFault = (fault: string): string => `unable to start container process: ${fault}`;

@@ -101,6 +101,12 @@ export function residentBytes(pid: number): number {
   return match ? Number(match[1]) * 1024 : 0;
 }
 
+/** Returns the pid of a process's first child; `undefined` without one. */
+export function firstChild(pid: number): number | undefined {
+  const child = Number.parseInt(readProc(`${pid}/task/${pid}/children`) ?? '', 10);
+  return Number.isNaN(child) ? undefined : child;
+}
+
 export function isDead(stat: ProcStat | undefined): boolean {
   return stat === undefined || stat.state === 'Z' || stat.state === 'X';
 }

@@ -97,7 +97,7 @@ describe('a module is refused', () => {
   test.for<readonly [string, string]>([
     ['./none.mjs', `--provider ./none.mjs: there is no file ${join(cwd, 'none.mjs')}`],
     ['memry', 'an installed package; did you mean memory?'],
-    ['@me/none', '--provider @me/none: there is no such provider: it is process, memory, cri, eci,'],
+    ['@me/none', '--provider @me/none: there is no such provider: it is process, oci, memory, cri, eci,'],
   ])('%s', async ([name, text]) => {
     await expect(providerFactory(name, { cwd, load })).rejects.toThrow(text);
   });

@@ -15,6 +15,7 @@ export interface AgentSettings {
   readonly nodeIp: readonly string[];
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly provider: string;
+  readonly ociIsolation: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly output: Output;
@@ -114,9 +115,19 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     type: 'string',
     default: 'process',
     flag: 'provider',
-    allowed: 'process, memory, cri, eci, kubernetes, a file such as ./provider.mjs, or the name of a package',
+    allowed:
+      'process, oci, memory, cri, eci, kubernetes, a file such as ./provider.mjs, or the name of a package',
     about:
-      'What runs the pods: local processes, a simulation, a container runtime, a cloud, another cluster, or a provider of your own.',
+      'What runs the pods: local processes, images without a runtime, a simulation, a container runtime, a cloud, another cluster, or a provider of your own.',
+  },
+  ociIsolation: {
+    type: 'string',
+    default: 'auto',
+    flag: 'oci-isolation',
+    allowed: 'auto, namespaces, bubblewrap, chroot, proot, none',
+    values: ['auto', 'namespaces', 'bubblewrap', 'chroot', 'proot', 'none'],
+    about:
+      'How the containers of `--provider oci` are isolated; auto is the best that the machine allows, never none.',
   },
   logLevel: {
     type: 'string',

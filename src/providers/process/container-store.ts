@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { chownSync, closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { pathBelow } from '../../base/files/below.ts';
@@ -8,13 +8,11 @@ import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
 import { punchHole, type Host } from './host.ts';
-import type { HostImage } from './images.ts';
-import { commandOf, planLaunch, workingDirCandidates } from './launch.ts';
-import { layOutMounts, makeDirectory } from './mounts.ts';
+import type { ExecPlace, LaunchContainer, Launcher, PreparedLaunch } from './launcher.ts';
 import { createRawFiles, ProcessContainer, type ContainerChange } from './process-container.ts';
 import { ProcessTable } from '../../processes/proc.ts';
-import { findProgram, launchFault, wordFault } from '../../processes/program.ts';
-import { launchScript } from '../../processes/launch-script.ts';
+import { launchFault } from '../../processes/program.ts';
+import { launchScript, startFault } from '../../processes/launch-script.ts';
 import { loadAll, saveRecord, type ContainerRecord, type SandboxRecord } from './record.ts';
 import { defaultShell, type ProcessSettings } from './settings.ts';
 import { sendSignal } from '../../processes/sweep.ts';
@@ -30,7 +28,7 @@ export interface ContainerStoreDeps {
   readonly dir: string;
   readonly settings: ProcessSettings;
   readonly host: Host;
-  readonly images: ReadonlyMap<string, HostImage>;
+  readonly launcher: Launcher;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -61,10 +59,11 @@ export class ContainerStore {
 
   /** Creates a container. @throws {AgentError} `invalid_argument` when config and image give no command */
   create(sandbox: SandboxRecord, config: ContainerConfig): ProcessContainer {
-    commandOf(config, this.#deps.images);
+    const image = this.#deps.launcher.resolve(config);
     const id = this.#deps.random.hex(32);
     const logPath = logPathOf(sandbox.config, config);
-    const record = { id, sandboxId: sandbox.id, config, logPath, createdAt: this.#nextInstant() };
+    const createdAt = this.#nextInstant();
+    const record = { id, sandboxId: sandbox.id, config, ...(image && { image }), logPath, createdAt };
     mkdirSync(join(this.#deps.dir, id), { mode: 0o711 });
     saveRecord(join(this.#deps.dir, id, 'container.json'), record);
     return this.#add(record);
@@ -81,7 +80,7 @@ export class ContainerStore {
     }
     try {
       makeLog(container.record.logPath);
-      this.#prepare(container, sandbox);
+      await this.#prepare(container, sandbox);
     } catch (cause) {
       const message = messageOf(cause);
       container.failStart(message);
@@ -90,17 +89,9 @@ export class ContainerStore {
     await container.start(signal);
   }
 
-  /** Returns how the container runs, and creates the directories that it needs. */
-  plan(container: ProcessContainer, sandbox: PodSandboxConfig): LaunchPlan {
-    const { id, config } = container.record;
-    const root = join(container.dir, 'root');
-    const candidates = workingDirCandidates(root, config.workingDir);
-    const workingDir = candidates.find((path) => existsSync(path)) ?? candidates[0] ?? root;
-    const { host, images, settings } = this.#deps;
-    return planLaunch(
-      { id, config, sandbox, root, workingDir },
-      { ...host, images, ...(settings.path !== undefined && { path: settings.path }) },
-    );
+  /** Returns how to run a command in a running container. */
+  exec(container: ProcessContainer, sandbox: PodSandboxConfig, argv: readonly string[]): ExecPlace {
+    return this.#deps.launcher.exec(launchOf(container, sandbox), argv);
   }
 
   find(id: string | undefined): ProcessContainer | undefined {
@@ -145,7 +136,7 @@ export class ContainerStore {
   }
 
   #add(record: ContainerRecord): ProcessContainer {
-    const { host, images, settings, clock, logger, onChange } = this.#deps;
+    const { host, launcher, settings, clock, logger, onChange } = this.#deps;
     const container = new ProcessContainer({
       record,
       dir: join(this.#deps.dir, record.id),
@@ -158,35 +149,23 @@ export class ContainerStore {
         punchHole(host, path, bytes);
       },
       onChange,
-      launchFault: ({ config }, code, said) =>
-        startFault(
-          launchFault({ argv: commandOf(config, images), workingDir: config.workingDir ?? '' }, code, said),
-        ),
+      launchFault: (failed, code, said) => startFault(launchFault(launcher.words(failed), code, said)),
     });
     this.#containers.set(record.id, container);
     this.#bySandbox.set(record.sandboxId, [...this.of(record.sandboxId), container]);
     return container;
   }
 
-  #prepare(container: ProcessContainer, sandbox: PodSandboxConfig): void {
-    const { config } = container.record;
-    const { host } = this.#deps;
-    const root = join(container.dir, 'root');
-    mkdirSync(root, { recursive: true, mode: 0o755 });
-    layOutMounts(root, config.mounts ?? []);
-    const plan = this.plan(container, sandbox);
-    if (!existsSync(plan.workingDir))
-      makeDirectory(root, config.mounts ?? [], posix.resolve('/', config.workingDir ?? ''));
-    if (!statSync(plan.workingDir).isDirectory())
-      throw new Error(startFault(`chdir to cwd ("${config.workingDir ?? ''}") failed: not a directory`));
-    const program = demandProgram(plan);
+  async #prepare(container: ProcessContainer, sandbox: PodSandboxConfig): Promise<void> {
+    const { host, launcher } = this.#deps;
+    const launch = await launcher.prepare(launchOf(container, sandbox));
     mkdirSync(container.runDir, { recursive: true, mode: 0o711 });
     createRawFiles(container.runDir);
-    this.#writeScripts(container, plan, program);
-    if (host.uid === 0) giveTo(container, plan);
+    this.#writeScripts(container, launch);
+    if (host.uid === 0) giveTo(container, launch.plan);
   }
 
-  #writeScripts(container: ProcessContainer, plan: LaunchPlan, program: string | undefined): void {
+  #writeScripts(container: ProcessContainer, { plan, program }: PreparedLaunch): void {
     const { host, settings } = this.#deps;
     const script = plan.tty ? host.terminal?.script : undefined;
     const stdin = plan.stdin || script !== undefined;
@@ -223,28 +202,16 @@ function isSuspect(container: ProcessContainer): boolean {
   );
 }
 
-/** Gives the container's user read access to its launch files and write access to its directories. */
-function giveTo(container: ProcessContainer, { user: { uid, gid }, workingDir, root }: LaunchPlan): void {
-  if (uid === 0) return;
-  const files = [
-    join(container.runDir, 'stdout'),
-    join(container.runDir, 'stderr'),
-    join(container.dir, 'launch.sh'),
-  ];
-  for (const path of [...files, ...(workingDir === root ? [root] : [])]) chownSync(path, uid, gid);
-}
+const launchOf = (container: ProcessContainer, sandbox: PodSandboxConfig): LaunchContainer => {
+  const { record, dir, runDir, pid } = container;
+  return { record, dir, runDir, sandbox, pid };
+};
 
-/**
- * Finds the program of a container. @returns its path when its name would be parsed as an option
- * @throws {AgentError} with runc's message when it certainly cannot run
- */
-function demandProgram(plan: LaunchPlan): string | undefined {
-  const [name = ''] = plan.argv;
-  const odd = wordFault(plan);
-  const path = plan.env.get('PATH') ?? '';
-  const found = odd === undefined ? findProgram(name, { ...plan, path }) : { fault: odd };
-  if (found.fault !== undefined) throw new AgentError('internal', startFault(found.fault));
-  return name.startsWith('-') ? found.path : undefined;
+/** Gives the container's user read access to its launch script and access to its raw output. */
+function giveTo({ dir, runDir }: ProcessContainer, { user: { uid, gid } }: LaunchPlan): void {
+  if (uid === 0) return;
+  for (const path of [join(runDir, 'stdout'), join(runDir, 'stderr'), join(dir, 'launch.sh')])
+    chownSync(path, uid, gid);
 }
 
 /** Creates an empty log, which a container that failed to start has too. */
@@ -252,11 +219,6 @@ function makeLog(path: string): void {
   if (path === '') return;
   mkdirSync(dirname(path), { recursive: true });
   closeSync(openSync(path, 'a', 0o640));
-}
-
-/** Returns the message of a failed start as by runc, which users and tools know. */
-function startFault(fault: string): string {
-  return `unable to start container process: ${fault}`;
 }
 
 function logPathOf(sandbox: PodSandboxConfig, config: ContainerConfig): string {

@@ -24,14 +24,14 @@ const states: Readonly<Record<ProcessContainer['state'], ContainerState>> = {
 /** Converts a container for `ListContainers`. */
 export function toContainer(container: ProcessContainer): Container {
   const { id, sandboxId, config, createdAt } = container.record;
-  const image = imageNameOf(config);
+  const imageId = container.record.image?.id ?? imageIdOf(imageNameOf(config));
   return {
     id,
     podSandboxId: sandboxId,
     metadata: config.metadata ?? {},
     image: config.image ?? {},
-    imageRef: imageIdOf(image),
-    imageId: imageIdOf(image),
+    imageRef: imageId,
+    imageId,
     state: states[container.state],
     createdAt,
     labels: config.labels ?? {},
@@ -41,7 +41,8 @@ export function toContainer(container: ProcessContainer): Container {
 
 /** Converts a container for `ContainerStatus`. Its resources are the requested ones; they are not enforced. */
 export function toContainerStatus(container: ProcessContainer, uid: number, gid: number): ContainerStatus {
-  const { config } = container.record;
+  const { config, image: resolved } = container.record;
+  const stopSignal = resolved?.stopSignal ?? config.stopSignal;
   const { podSandboxId: _sandbox, ...listed } = toContainer(container);
   const ended = container.outcome ?? { finishedAt: 0, exitCode: 0, reason: '', message: '' };
   return {
@@ -55,8 +56,8 @@ export function toContainerStatus(container: ProcessContainer, uid: number, gid:
     mounts: config.mounts ?? [],
     logPath: container.record.logPath,
     ...(config.linux?.resources && { resources: { linux: config.linux.resources } }),
-    user: { linux: userOf(config.linux?.securityContext ?? {}, { uid, gid }) },
-    ...(config.stopSignal !== undefined && { stopSignal: config.stopSignal }),
+    user: { linux: resolved?.user ?? userOf(config.linux?.securityContext ?? {}, { uid, gid }) },
+    ...(stopSignal !== undefined && { stopSignal }),
   };
 }
 

@@ -8,7 +8,14 @@ import type { Logger } from '../../base/logger.ts';
 import type { LogStream } from '../../processes/cri-log.ts';
 import { readIfThere, writtenAt } from '../../processes/files.ts';
 import { LogPump } from '../../processes/log-pump.ts';
-import { isDead, mayHaveWord, parseStat, readStat, type ProcessTable } from '../../processes/proc.ts';
+import {
+  firstChild,
+  isDead,
+  mayHaveWord,
+  parseStat,
+  readStat,
+  type ProcessTable,
+} from '../../processes/proc.ts';
 import {
   loadRecord,
   saveRecord,
@@ -165,7 +172,7 @@ export class ProcessContainer {
   async stop(stopSignal: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#launched && this.state === 'created') await this.#started.wait(signal);
     if (this.state !== 'running') return;
-    if (timeoutMs > 0 && this.#signalGroup(stopSignal)) await this.#endedWithin(timeoutMs, signal);
+    if (timeoutMs > 0 && this.#sendStop(stopSignal)) await this.#endedWithin(timeoutMs, signal);
     while (!this.#outcome) {
       this.#signalGroup('SIGKILL');
       await this.#endedWithin(recheckMs, signal);
@@ -279,7 +286,11 @@ export class ProcessContainer {
   /** True until the launcher reports the start of the program, at most for {@link claimMs}. */
   #isLaunching({ pid, bootId }: ProcessIdentity, since: number | undefined): boolean {
     const age = this.#deps.clock.now() - (since ?? 0);
-    return bootId === this.#deps.bootId && age < claimMs && mayHaveWord(pid, launchMark(this.record.id));
+    if (bootId !== this.#deps.bootId || age >= claimMs) return false;
+    const mark = launchMark(this.record.id);
+    if (!mayHaveWord(pid, mark) || !this.#isWatched) return mayHaveWord(pid, mark);
+    const child = firstChild(pid);
+    return child === undefined ? !isDead(readStat(pid)) : mayHaveWord(child, mark);
   }
 
   /** True when the kernel refused the program. The launcher's error output does not become part of the container's log then. */
@@ -378,6 +389,16 @@ export class ProcessContainer {
     await Promise.race([this.#ended.wait(wait).catch(() => undefined), late]);
     timer.abort();
     signal?.throwIfAborted();
+  }
+
+  get #isWatched(): boolean {
+    return this.record.image?.isWatched ?? false;
+  }
+
+  /** Sends the stop signal to the process group, or to the program under its watcher. @returns true when it existed */
+  #sendStop(signal: number): boolean {
+    const child = this.#isWatched && this.pid !== undefined ? firstChild(this.pid) : undefined;
+    return child === undefined ? this.#signalGroup(signal) : sendSignal(child, signal);
   }
 
   /** Signals the process group. @returns true when it existed */

@@ -1,7 +1,8 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeDurably } from '../../base/files/durable-file.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
+import type { ContainerConfig, PodSandboxConfig, Signal } from '../../provider/cri-messages.ts';
+import type { ProcessUser } from '../../processes/user.ts';
 import { fromJson, readIfThere, toJson } from '../../processes/files.ts';
 
 /** A sandbox on disk. It is only a record, as processes share the host's namespaces. Rewritten on each change. */
@@ -16,11 +17,29 @@ export interface SandboxRecord {
   readonly stopped: boolean;
 }
 
+/** What a container got from its image and its config together, fixed at its creation. */
+export interface ResolvedImage {
+  /** Id of the image. */
+  readonly id: string;
+  readonly argv: readonly string[];
+  /** `NAME=VALUE` of the image's environment. */
+  readonly env: readonly string[];
+  readonly workingDir: string;
+  readonly user: ProcessUser;
+  readonly stopSignal?: Signal;
+  /** What isolates the container, in the words of its launcher. */
+  readonly isolation: string;
+  /** True when its first process only watches over the program, which is the first child: signals are for the child alone. */
+  readonly isWatched: boolean;
+}
+
 /** A container on disk, written once at its creation. */
 export interface ContainerRecord {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: ContainerConfig;
+  /** Absent where images are names only. */
+  readonly image?: ResolvedImage;
   /** Absolute path of its log; empty: none. */
   readonly logPath: string;
   /** ns since the epoch */

@@ -21,8 +21,10 @@ import {
 import { eventStream, type ProcessEvents } from './event-stream.ts';
 import { execCollect, type ExecPlan } from '../../processes/exec.ts';
 import { inspectHost, type Host } from './host.ts';
+import { HostLauncher } from './host-launcher.ts';
 import { HostImageService } from './image-service.ts';
 import { imageTable, type HostImage } from './images.ts';
+import type { Launcher } from './launcher.ts';
 import type { ContainerChange, ProcessContainer } from './process-container.ts';
 import { SandboxStore } from './sandbox-store.ts';
 import { defaultShell, type ProcessSettings } from './settings.ts';
@@ -35,6 +37,8 @@ export interface ProcessRuntimeDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** What containers run in, and the images for it; default: the host's file system, and its programs by name. */
+  readonly rooted?: { readonly launcher: Launcher; readonly images: ImageService };
 }
 
 const eventTypes: Readonly<Record<ContainerChange, ContainerEventType>> = {
@@ -44,7 +48,7 @@ const eventTypes: Readonly<Record<ContainerChange, ContainerEventType>> = {
 
 /**
  * ProcessRuntime runs containers as local processes: each one a session and process group under a small supervisor, which keeps the
- * process, its output and its exit code while no agent runs. Nothing is isolated: see docs/providers.md.
+ * process, its output and its exit code while no agent runs. Nothing is isolated unless its {@link Launcher} does: see docs/providers.md.
  *
  * Call {@link ProcessRuntime.open} first; it takes over what an earlier agent left.
  */
@@ -56,7 +60,8 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
   readonly #deps: ProcessRuntimeDeps;
   readonly #sandboxes: SandboxStore;
   readonly #containers: ContainerStore;
-  readonly #imageService: HostImageService;
+  readonly #launcher: Launcher;
+  readonly #imageService: ImageService;
   readonly #stats: StatsReader;
 
   /** @throws {AgentError} `failed_precondition` when a required program is missing */
@@ -66,6 +71,8 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     this.host = inspectHost();
     this.clock = clock;
     this.images = imageTable(settings.nodePath ?? process.execPath, settings.images);
+    this.#launcher =
+      deps.rooted?.launcher ?? new HostLauncher({ settings, host: this.host, images: this.images });
     this.#sandboxes = new SandboxStore({
       ...deps,
       dir: join(settings.dataDir, 'sandboxes'),
@@ -75,17 +82,19 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
       ...deps,
       dir: join(settings.dataDir, 'containers'),
       host: this.host,
-      images: this.images,
+      launcher: this.#launcher,
       onChange: (container, change) => {
         this.#tell(container, eventTypes[change]);
       },
     });
-    this.#imageService = new HostImageService({
-      table: this.images,
-      dataDir: settings.dataDir,
-      clock,
-      uid: this.host.uid,
-    });
+    this.#imageService =
+      deps.rooted?.images ??
+      new HostImageService({
+        table: this.images,
+        dataDir: settings.dataDir,
+        clock,
+        uid: this.host.uid,
+      });
     this.#stats = new StatsReader(() => clock.now());
   }
 
@@ -101,7 +110,8 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
   }
 
   async version(): Promise<cri.VersionResponse> {
-    return { version: '0.1.0', runtimeName: 'process', runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' };
+    const { name } = this.#launcher;
+    return { version: '0.1.0', runtimeName: name, runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' };
   }
 
   async status(): Promise<cri.StatusResponse> {
@@ -232,8 +242,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     const { settings } = this.#deps;
     const { tools } = this.host;
     return {
-      ...this.#containers.plan(container, sandbox.config),
-      argv,
+      ...this.#containers.exec(container, sandbox.config, argv),
       tools,
       scratch: container.dir,
       shell: settings.shell ?? defaultShell,
@@ -243,6 +252,11 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
   /** Returns a container. @throws {AgentError} `not_found` */
   container(id: string): ProcessContainer {
     return this.#containers.get(id);
+  }
+
+  /** Returns the ids of the images that containers were created from. */
+  imagesInUse(): ReadonlySet<string> {
+    return new Set(this.#containers.all().flatMap(({ record }) => record.image?.id ?? []));
   }
 
   async containerStats(request: cri.ContainerStatsRequest): Promise<cri.ContainerStatsResponse> {
@@ -300,20 +314,21 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     return this.#imageService.imageStatus(request);
   }
 
-  pullImage(request: cri.PullImageRequest): Promise<cri.PullImageResponse> {
-    return this.#imageService.pullImage(request);
+  pullImage(request: cri.PullImageRequest, options?: CallOptions): Promise<cri.PullImageResponse> {
+    return this.#imageService.pullImage(request, options);
   }
 
   removeImage(request: cri.RemoveImageRequest): Promise<cri.RemoveImageResponse> {
     return this.#imageService.removeImage(request);
   }
 
-  imageFsInfo(): Promise<cri.ImageFsInfoResponse> {
-    return this.#imageService.imageFsInfo();
+  imageFsInfo(request: cri.ImageFsInfoRequest = {}): Promise<cri.ImageFsInfoResponse> {
+    return this.#imageService.imageFsInfo(request);
   }
 
   async #stop(container: ProcessContainer, timeoutMs: number, options?: CallOptions): Promise<void> {
-    const signal = signalNumber(container.record.config.stopSignal);
+    const { config, image } = container.record;
+    const signal = signalNumber(image?.stopSignal ?? config.stopSignal);
     await container.stop(signal, timeoutMs, options?.signal);
   }
 

@@ -1,0 +1,12 @@
+/** Containers from images, without a container runtime: `podtender/providers/oci`. Re-exports only. */
+export { admitOciPod, type OciAdmissionHost } from './admission.ts';
+export { importImages, type ImportOptions } from './archive.ts';
+export { detectIsolation, type Isolation, isolationKinds, type IsolationKind } from './isolation.ts';
+export {
+  openOciRuntime,
+  openStore,
+  type OciRuntime,
+  type OciRuntimeDeps,
+  type OciSettings,
+} from './oci-runtime.ts';
+export type { ImageStore, StoredImage } from './store.ts';

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import { type ProcessPowers, processPowers, ProcessRuntime } from '../process/index.ts';
+import { admitOciPod } from './admission.ts';
+import { OciImageService, type PullImage } from './image-service.ts';
+import { detectIsolation, type Isolation, type IsolationKind } from './isolation.ts';
+import { OciLauncher } from './launcher.ts';
+import { ImageStore } from './store.ts';
+import type { UnpackLimits } from './unpack.ts';
+
+/** Settings of the OCI provider. */
+export interface OciSettings {
+  /** The provider's directory for images and containers, an absolute path. Nothing else may write there. */
+  readonly dataDir: string;
+  /** Address of pods, as they share the host's network. */
+  readonly hostIp: string;
+  /** The isolation to use; `auto`, the default, is the best that the machine allows, and never `none`. */
+  readonly isolation?: IsolationKind | 'auto';
+  readonly limits?: UnpackLimits;
+}
+
+/** Dependencies of the OCI runtime. */
+export interface OciRuntimeDeps {
+  readonly settings: OciSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Makes what pulls images into the store. */
+  readonly pull: (store: ImageStore) => PullImage;
+}
+
+/** A runtime for the root file systems of images. */
+export interface OciRuntime {
+  readonly runtime: ProcessRuntime;
+  readonly store: ImageStore;
+  readonly isolation: Isolation;
+  readonly powers: ProcessPowers;
+}
+
+const shell = '/bin/sh';
+
+/**
+ * Opens the OCI runtime: the process runtime with images, whose containers run in the root file system of their image.
+ *
+ * @throws {AgentError} `failed_precondition` when the machine has no isolation of the wanted kind, or lacks a program
+ */
+export async function openOciRuntime({ settings, pull, ...deps }: OciRuntimeDeps): Promise<OciRuntime> {
+  const { dataDir, hostIp, isolation: wanted = 'auto', limits } = settings;
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const isolation = await detectIsolation({ wanted, dir: join(dataDir, 'probe'), uid, shell });
+  const store = openStore(settings, { ...deps, uid }, limits);
+  const launcher = new OciLauncher({ store, isolation, shell, uid, gid });
+  const images = new OciImageService({
+    store,
+    clock: deps.clock,
+    pull: pull(store),
+    inUse: () => runtime.imagesInUse(),
+  });
+  const runtime: ProcessRuntime = new ProcessRuntime({
+    settings: { dataDir, hostIp, shell },
+    ...deps,
+    rooted: { launcher, images },
+  });
+  await runtime.open();
+  const { terminal } = runtime.host;
+  const powers: ProcessPowers = {
+    ...processPowers(runtime),
+    admit: (pod, others) => admitOciPod(pod, others, { isolation, hasTerminals: terminal !== undefined }),
+  };
+  return { runtime, store, isolation, powers };
+}
+
+/** Opens the image store of a provider's directory. */
+export const openStore = (
+  { dataDir }: Pick<OciSettings, 'dataDir'>,
+  { clock, uid }: { readonly clock: Clock; readonly uid: number },
+  limits?: UnpackLimits,
+): ImageStore =>
+  new ImageStore({ dir: join(dataDir, 'images'), clock, asRoot: uid === 0, ...(limits && { limits }) });

@@ -1,0 +1,146 @@
+/**
+ * The operator of the usual tutorial, as a whole: a Deployment for each Memcached, status conditions, a finalizer for what lies outside the
+ * object, defaults and validation by webhooks. `npm run operator-churn` kills it at random and checks what is left.
+ *
+ *   npm run example -- memcached --kubeconfig FILE --webhook-port 9443 --webhook-dir DIR
+ */
+import { parseArgs } from 'node:util';
+import {
+  addFinalizer,
+  containsFinalizer,
+  controllerManagedBy,
+  createOrUpdate,
+  defineKind,
+  ignoreAlreadyExists,
+  ignoreNotFound,
+  type KubeObject,
+  kinds,
+  loadConnection,
+  Manager,
+  mergeFrom,
+  type ObjectOf,
+  removeFinalizer,
+  setControllerReference,
+  setupSignalHandler,
+} from '../src/controller/index.ts';
+import { newWebhookManagedBy } from '../src/controller/webhook/index.ts';
+
+interface Condition {
+  type: string;
+  status: 'True' | 'False';
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+}
+interface Memcached extends KubeObject {
+  spec: { size?: number };
+  status?: { observedGeneration?: number; readyReplicas?: number; conditions?: Condition[] };
+}
+const Memcached = defineKind<Memcached>({ group: 'cache.example.com', version: 'v1', kind: 'Memcached' });
+const finalizer = 'cache.example.com/ledger';
+/** Where each Memcached is listed: it stands for what lies outside the cluster. */
+const ledger = 'ledger';
+
+const { values } = parseArgs({
+  options: {
+    kubeconfig: { type: 'string' },
+    'webhook-port': { type: 'string', default: '9443' },
+    'webhook-dir': { type: 'string', default: '/tmp/memcached-webhooks' },
+  },
+});
+const manager = new Manager({
+  connection: await loadConnection(values.kubeconfig),
+  webhook: {
+    port: Number(values['webhook-port']),
+    host: '127.0.0.1',
+    provision: {
+      hosts: ['127.0.0.1'],
+      directory: values['webhook-dir'],
+      validatingWebhooks: ['memcached'],
+      mutatingWebhooks: ['memcached'],
+    },
+  },
+});
+const { client } = manager;
+
+newWebhookManagedBy(manager, Memcached)
+  .withDefaulter(({ spec }) => {
+    spec.size ??= 1;
+  })
+  .withValidator({
+    create: ({ spec }) => {
+      checkSize(spec);
+    },
+    update: (_before, { spec }) => {
+      checkSize(spec);
+    },
+  })
+  .complete();
+
+function checkSize({ size = 1 }: Memcached['spec']): void {
+  if (size > 9) throw new Error(`spec.size: ${size} is too large: at most 9`);
+}
+
+controllerManagedBy(manager)
+  .for(Memcached)
+  .owns(kinds.Deployment)
+  .complete(async ({ namespace, name }) => {
+    const found = await client.get(Memcached, { namespace, name }).catch(ignoreNotFound);
+    if (!found) return;
+    const entry = { namespace: ledger, name: `${namespace}-${name}` };
+    if (found.metadata?.deletionTimestamp !== undefined) {
+      if (!containsFinalizer(found, finalizer)) return;
+      await client.delete(kinds.ConfigMap, entry).catch(ignoreNotFound);
+      await client.delete(kinds.Deployment, { namespace, name }).catch(ignoreNotFound);
+      const released = structuredClone(found);
+      removeFinalizer(released, finalizer);
+      await client.patch(Memcached, released, mergeFrom(found)).catch(ignoreNotFound);
+      return;
+    }
+    const owner = structuredClone(found);
+    // before the entry is made, so that it is never left behind
+    if (addFinalizer(owner, finalizer)) {
+      await client.patch(Memcached, owner, mergeFrom(found));
+      return; // the change reconciles again
+    }
+    await client.create(kinds.ConfigMap, { metadata: entry }).catch(ignoreAlreadyExists);
+    const wanted: ObjectOf<typeof kinds.Deployment> = { metadata: { namespace, name } };
+    const { object } = await createOrUpdate(client, kinds.Deployment, wanted, (deployment) => {
+      const labels = { app: 'memcached', memcached: name };
+      deployment.spec = {
+        ...deployment.spec,
+        replicas: owner.spec.size ?? 1,
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: { containers: [{ name: 'memcached', image: 'memcached:1.6' }] },
+        },
+      };
+      setControllerReference(owner, deployment, Memcached);
+    });
+    await writeStatus(owner, object.status?.readyReplicas ?? 0);
+  });
+
+async function writeStatus(owner: Memcached, readyReplicas: number): Promise<void> {
+  const ready = readyReplicas >= (owner.spec.size ?? 1);
+  const before = owner.status?.conditions?.[0];
+  const status = ready ? 'True' : 'False';
+  const condition: Condition = {
+    type: 'Available',
+    status,
+    reason: ready ? 'Ready' : 'Waiting',
+    message: `${readyReplicas} of ${owner.spec.size ?? 1} are ready`,
+    lastTransitionTime:
+      before?.status === status
+        ? before.lastTransitionTime
+        : new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
+  };
+  const observedGeneration = owner.metadata?.generation ?? 0;
+  const same =
+    owner.status?.observedGeneration === observedGeneration && before?.message === condition.message;
+  if (same) return;
+  const next = { ...owner, status: { observedGeneration, readyReplicas, conditions: [condition] } };
+  await client.status.patch(Memcached, next, mergeFrom(owner));
+}
+
+await manager.start(setupSignalHandler());

@@ -31,7 +31,10 @@ export async function kubernetesParts(
   const { KubernetesProvider, backingNode, kubernetesSettings } =
     await import('../providers/kubernetes/index.ts');
   const value = await readProviderConfig(file, 'namespace: podtender');
-  const { kubeconfig, context, ...rest } = kubernetesSettings(value, `--provider-config ${file}`);
+  const { kubeconfig, context, ...rest } = kubernetesSettings(
+    value,
+    file.startsWith('{') ? '--provider-config' : `--provider-config ${file}`,
+  );
   const { nodeName, nodeLabels, rootDir } = settings.agent;
   const { labels, ...node } = backingNode(nodeName, rest);
   const path = kubeconfig === undefined ? undefined : resolve(dirname(file), kubeconfig);

@@ -3,7 +3,12 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { MiddlewareFactory } from '../agent/agent-options.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { makeShipped, type Middleware, type MiddlewareContext } from '../middleware/index.ts';
+import {
+  makeShipped,
+  shippedMiddleware,
+  type Middleware,
+  type MiddlewareContext,
+} from '../middleware/index.ts';
 import { loadProviderModule, type ModuleLoading } from './provider-module.ts';
 
 /** One entry of a middleware file. */
@@ -20,7 +25,7 @@ const invalid = (what: string, cause?: unknown): AgentError =>
   new AgentError('invalid_argument', what, cause === undefined ? {} : { cause });
 
 /**
- * Returns a function that makes the middleware of `--middleware`, in the order of the flags. A source is a settings file (`.yaml`, `.yml`,
+ * Returns a function that makes the middleware of `--middleware`, in the order of the flags. A source is the name of one that ships with podtender, or `NAME={"setting":…}`, a settings file (`.yaml`, `.yml`,
  * `.json`) with a list `middleware` of `name` or `module` with `settings`, or a module: a file or a package whose default export is a
  * middleware, a list of them, or a function that makes them from a {@link MiddlewareContext} and the settings.
  *
@@ -32,12 +37,32 @@ export const middlewareFactory =
     const chain: Middleware[] = [];
     for (const source of sources)
       chain.push(
-        ...(isSettings(source)
-          ? await fromSettings(resolve(loading.cwd, source), context, loading)
-          : await fromModule(source, { named: source, settings: undefined, context, loading })),
+        ...(shippedName(source) !== undefined
+          ? [fromName(source, context)]
+          : isSettings(source)
+            ? await fromSettings(resolve(loading.cwd, source), context, loading)
+            : await fromModule(source, { named: source, settings: undefined, context, loading })),
       );
     return chain;
   };
+
+/** The name in `NAME` or `NAME={settings}` of a middleware that ships with podtender. */
+function shippedName(source: string): string | undefined {
+  const [name = ''] = source.split('=');
+  return shippedMiddleware.includes(name) ? name : undefined;
+}
+
+function fromName(source: string, context: MiddlewareContext): Middleware {
+  const name = shippedName(source) ?? '';
+  const text = source.slice(name.length + 1);
+  let settings: unknown;
+  try {
+    settings = text === '' ? {} : JSON.parse(text);
+  } catch (reason) {
+    throw invalid(`${flag} ${name}: the settings are not JSON: ${messageOf(reason)}`, reason);
+  }
+  return makeShipped(name, settings, { where: `${flag} ${name}`, context });
+}
 
 const isSettings = (source: string): boolean => /\.(ya?ml|json)$/.test(source);
 

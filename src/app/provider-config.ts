@@ -3,7 +3,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { parseDocument } from '../go/yaml/document.ts';
 
 /**
- * Reads the settings file of a provider (`--provider-config`): TOML, YAML or JSON by its extension.
+ * Reads the settings of a provider (`--provider-config`): a file of TOML, YAML or JSON by its extension, or JSON itself.
  *
  * @param example a setting, for the message about a file that holds none
  * @throws {AgentError} `invalid_argument`, naming the file and its fault
@@ -12,6 +12,7 @@ export async function readProviderConfig(
   file: string,
   example: string,
 ): Promise<Readonly<Record<string, unknown>>> {
+  if (file.startsWith('{')) return inlineConfig(file);
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -39,4 +40,13 @@ async function parsed(file: string, text: string): Promise<unknown> {
   const result = parseDocument(text);
   if (result.ok) return result.document.value;
   throw new AgentError('invalid_argument', `--provider-config ${file}: ${result.fault.message}`);
+}
+
+/** Settings that are given as JSON in place of a file. */
+function inlineConfig(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(text) as Readonly<Record<string, unknown>>;
+  } catch (reason) {
+    throw new AgentError('invalid_argument', `--provider-config: ${messageOf(reason)}`);
+  }
 }

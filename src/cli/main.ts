@@ -161,5 +161,6 @@ function around(): Surroundings {
       : '';
   const exampleManifests = fileURLToPath(new URL('../../examples/manifests', import.meta.url));
   const uid = process.getuid?.() ?? -1;
-  return { env: process.env, cwd: process.cwd(), exampleManifests, uid, version };
+  const warn = (line: string): void => void process.stderr.write(`podtender: ${line}\n`);
+  return { env: process.env, cwd: process.cwd(), exampleManifests, uid, version, warn };
 }

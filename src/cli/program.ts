@@ -64,6 +64,8 @@ export interface Surroundings {
   readonly exampleManifests: string;
   readonly uid: number;
   readonly version: string;
+  /** Writes a line about the command line to stderr. */
+  readonly warn?: (line: string) => void;
 }
 
 /** Returns the command line parser of podtender. Parsing calls one of `commands` and passes its exit code to `done`. */
@@ -133,12 +135,21 @@ export async function runProgram(
     code = exitCode;
   });
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(await expanded(args, around), { from: 'user' });
     return code;
   } catch (reason) {
     if (!(reason instanceof CommanderError)) throw reason;
     return reason.exitCode === 0 ? exitCodes.ok : exitCodes.invalid;
   }
+}
+
+/** Replaces `--kuscia-config FILE` by the flags that the file stands for. */
+async function expanded(args: readonly string[], { cwd, warn }: Surroundings): Promise<readonly string[]> {
+  if (!args.some((word) => word.startsWith('--kuscia-config'))) return args;
+  const { withKusciaConfig } = await import('../app/kuscia-config.ts');
+  const { args: words, notes } = withKusciaConfig(args, cwd);
+  for (const note of notes) warn?.(note);
+  return words;
 }
 
 /** Returns the default data directory: the system's for root, the user's own otherwise. */
@@ -167,8 +178,12 @@ function addShared(command: Command, around: Surroundings): Command {
     .option('--provider-config <file>', 'settings of the provider (eci, kubernetes: TOML, YAML or JSON)')
     .option(
       '--middleware <file>',
-      'hooks on the way of pods: a settings file (YAML, JSON) or a module; may be repeated, the order counts',
+      'hooks on the way of pods: the name of one that ships (NAME or NAME={settings}), a settings file (YAML, JSON) or a module; may be repeated, the order counts',
       (value: string, before?: readonly string[]) => [...(before ?? []), value],
+    )
+    .option(
+      '--kuscia-config <file>',
+      "configuration of kuscia's agent: stands for the flags that mean the same",
     )
     .option('--node-name <name>', "name of the node; default: $NODE_NAME, or this machine's")
     .addOption(
@@ -390,7 +405,7 @@ function shared(
   const config = path('config');
   const manifestUrl = text('manifestUrl');
   const nodeName = text('nodeName');
-  const providerConfig = path('providerConfig');
+  const providerConfig = settingsOf(text('providerConfig'), around.cwd);
   const { middleware } = raw as { readonly middleware?: readonly string[] };
   const logLevel = text('logLevel');
   const logFormat = text('logFormat');
@@ -408,6 +423,10 @@ function shared(
     ...(logFormat !== undefined && { logFormat: logFormat as LogFormat }),
   };
 }
+
+/** The path of a settings file, or settings that are JSON themselves. */
+const settingsOf = (text: string | undefined, cwd: string): string | undefined =>
+  text === undefined || text.startsWith('{') ? text : resolve(cwd, text);
 
 function port(text: string): number {
   const value = Number(text);

@@ -113,3 +113,12 @@ test('the examples of the guide work', async () => {
   });
   expect(await stamp?.podAddition?.({ pod: pod(false), signal })).toBeUndefined();
 });
+
+test('one that ships is named without a file, with or without settings', async () => {
+  const chain = await make('imageAllowList', 'envImport={"limits":true}');
+  expect(chain.map(({ name }) => name)).toEqual(['imageAllowList', 'envImport']);
+  await expect(make('envImport={limits')).rejects.toThrow(
+    /--middleware envImport: the settings are not JSON/,
+  );
+  await expect(make('envImport={"limit":true}')).rejects.toThrow(/--middleware envImport.settings/);
+});

@@ -84,6 +84,7 @@ const rows = {
   ],
   // wings for other programs
   controller: [...ground, 'pki', 'metrics', 'apimachinery', 'api'],
+  controllermanager: [...ground, 'apimachinery', 'api', 'controller'],
   envtest: [...ground, 'pki', 'api', 'apiserver'],
   middleware: [...contract, 'pki', 'api', 'apimachinery'],
   conformance: [

@@ -63,6 +63,7 @@ export class EmbeddedApiServer {
   readonly #stopping: AbortController;
   readonly #clock: Clock;
   readonly #ends: readonly (() => void)[];
+  readonly #acting: ActingControllers;
 
   private constructor(parts: {
     readonly server: Listening;
@@ -73,12 +74,14 @@ export class EmbeddedApiServer {
     readonly ends: readonly (() => void)[];
     readonly host: string;
     readonly faults: Faults;
+    readonly acting: ActingControllers;
   }) {
     this.#server = parts.server;
     this.#authority = parts.authority;
     this.#stopping = parts.stopping;
     this.#clock = parts.clock;
     this.#ends = parts.ends;
+    this.#acting = parts.acting;
     this.store = parts.store;
     this.faults = parts.faults;
     this.ca = parts.authority.cert;
@@ -150,7 +153,7 @@ export class EmbeddedApiServer {
       signing: options.signing,
     });
     store.flush();
-    return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host, faults });
+    return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host, faults, acting });
   }
 
   /** Returns a client certificate for a user of this server. */
@@ -166,6 +169,14 @@ export class EmbeddedApiServer {
       usages: ['server auth'],
       hosts,
     });
+  }
+
+  /**
+   * Declares that a controller of the kind runs beside the server: creators of such objects receive no warning. The returned function
+   * declares that it has stopped.
+   */
+  declareController(kind: { readonly group: string; readonly resource: string }): () => void {
+    return this.#acting.declare(kind);
   }
 
   /** Returns a kubeconfig file for a user. Default: the administrator. */

@@ -5,6 +5,7 @@ import { pinoLogger } from '../agent/logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, StorageError } from '../apiserver/index.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { LogFormat, LogLevel } from '../options/agent/fields.ts';
+import { startControllers } from './controllers.ts';
 import { auditFile } from './audit-file.ts';
 import { DataDirError } from './data-dir.ts';
 import { portError } from './ports.ts';
@@ -56,6 +57,7 @@ export async function startApiServerCommand(
   const target = kubeconfigTarget(options);
   const audit = options.audit === undefined ? undefined : auditFile(options.audit, context, '--audit');
   let server: EmbeddedApiServer | undefined;
+  let stopControllers: () => Promise<void>;
   try {
     server = await serve(options, audit?.record);
     if (options.crds.length > 0) {
@@ -63,6 +65,8 @@ export async function startApiServerCommand(
       await installCrds(connectionOf(server), options.crds);
     }
     writeKubeconfig(target.file, server.kubeconfig());
+    const logger = pinoLogger(options.logLevel, undefined, options.logFormat);
+    stopControllers = await startControllers(server, options.controllers, logger);
   } catch (reason) {
     await server?.stop();
     audit?.close();
@@ -74,6 +78,7 @@ export async function startApiServerCommand(
     url: running.url,
     kubeconfig: target.file,
     stop: async () => {
+      await stopControllers();
       await running.stop();
       audit?.close();
       target.remove();

@@ -23,6 +23,7 @@ import {
   logWarnings,
 } from './agent-settings.ts';
 import { agentOptions, keepSystemdNotified, makeLogger, runningParts, systemdService } from './compose.ts';
+import { startControllers } from './controllers.ts';
 import { type DataDir, DataDirError, openDataDir } from './data-dir.ts';
 import { portError } from './ports.ts';
 import type { Running, StartContext, UpOptions } from './running.ts';
@@ -40,6 +41,7 @@ export async function startUp(options: UpOptions, context: StartContext): Promis
     logWarnings(settings, logger);
     const systemd = systemdService(logger);
     const server = await startServer(options, settings, { dataDir, logger });
+    const stopControllers = await startControllers(server, ['*'], logger);
     const kubeconfigPath = join(dataDir.path, 'kubeconfig');
     writeFileSync(kubeconfigPath, server.kubeconfig(), { mode: 0o600 });
     chmodSync(kubeconfigPath, 0o600); // also for an existing file
@@ -47,6 +49,7 @@ export async function startUp(options: UpOptions, context: StartContext): Promis
       options,
       settings,
       server,
+      stopControllers,
       logger,
       kubeconfigPath,
       dataDir,
@@ -86,6 +89,7 @@ interface UpParts extends Pick<StartContext, 'load'> {
   readonly options: UpOptions;
   readonly settings: EffectiveOptions;
   readonly server: EmbeddedApiServer;
+  readonly stopControllers: () => Promise<void>;
   readonly logger: LeveledLogger;
   readonly kubeconfigPath: string;
   readonly dataDir: DataDir;
@@ -160,6 +164,7 @@ function runAgent(parts: UpParts, agent: Agent, clients: Clients): Running {
     },
     close: async () => {
       stop.abort();
+      await parts.stopControllers();
       await agent.stop();
       await Promise.all([client.close(), observer.close(), disconnect()]);
       await server.stop();

@@ -10,12 +10,19 @@ export const controllerNames = [
   'resourcequota-controller',
   'scheduler',
   'serviceaccount-controller',
+  // those work over the API: an embedder of the server starts them
+  'deployment-controller',
+  'replicaset-controller',
+  'replicationcontroller-controller',
 ] as const;
 
 export type ControllerName = (typeof controllerNames)[number];
 
 /** Other names of controllers, kube-controller-manager's older ones among them. */
 const aliases: Readonly<Record<string, ControllerName>> = tableOf({
+  deployment: 'deployment-controller',
+  replicaset: 'replicaset-controller',
+  replicationcontroller: 'replicationcontroller-controller',
   csrsigning: 'certificatesigningrequest-signing-controller',
   'clusterrole-aggregation': 'clusterrole-aggregation-controller',
   garbagecollector: 'garbage-collector-controller',

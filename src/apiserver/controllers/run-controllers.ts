@@ -27,7 +27,7 @@ export function runControllers(
   }: { readonly enabled: ReadonlySet<ControllerName>; readonly signing?: Partial<SigningTimes> | undefined },
 ): (() => void)[] {
   const ends: (() => void)[] = [new Definitions(deps).start()];
-  const starts: Readonly<Record<ControllerName, () => () => void>> = {
+  const starts: Readonly<Partial<Record<ControllerName, () => () => void>>> = {
     'serviceaccount-controller': () => furnishNamespaces(deps),
     'clusterrole-aggregation-controller': () => aggregateRoles(deps),
     'garbage-collector-controller': () => new GarbageCollector(deps).start(),

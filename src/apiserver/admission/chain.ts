@@ -9,12 +9,14 @@ import type { Kind } from '../../apimachinery/kinds.ts';
 import { mutatingWebhooks } from './webhooks/mutating-webhooks.ts';
 import { validatingWebhooks } from './webhooks/validating-webhooks.ts';
 import { certificateSubjectRestriction } from './certificate-subject.ts';
+import { defaultIngressClass, defaultStorageClass } from './default-classes.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranges.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { nodeRestriction } from './node-restriction.ts';
 import type { Admissible, AdmissionPlugin, Attributes } from './plugin.ts';
 import { podResizeValidator } from './resize-capacity.ts';
+import { podSecurity } from './podsecurity/pod-security.ts';
 import { priority } from './priority.ts';
 import { resourceQuota } from './quotas.ts';
 import { runtimeClass } from './runtime-class.ts';
@@ -41,11 +43,14 @@ export const builtInPlugins = ({
   serviceAccount,
   nodeRestriction(authorizer),
   taintNodesByCondition,
+  podSecurity,
   priority,
   defaultTolerationSeconds,
+  defaultStorageClass,
   storageObjectInUseProtection,
   runtimeClass,
   certificateSubjectRestriction,
+  defaultIngressClass,
   podResizeValidator,
   mutatingPolicies({ authorizer, objects: webhooks.objects, findKind }),
   mutatingWebhooks(webhooks),

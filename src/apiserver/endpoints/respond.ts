@@ -1,7 +1,9 @@
 import { setOwn } from '../../base/own.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { createGzip, gzip } from 'node:zlib';
 import { isObject, textOf } from '../../apimachinery/json.ts';
 import type { Representation } from './negotiate.ts';
 import { writeProtobuf } from '../../apimachinery/serializer/protobuf-writer.ts';
@@ -61,8 +63,26 @@ export function warnOf(request: IncomingMessage, warning: string | undefined): v
   if (warning !== undefined) deprecated.set(request, [warning]);
 }
 
-const isZipped = ({ method, headers }: IncomingMessage, text: string | Buffer): boolean =>
-  text.length > gzipLeast && method === 'GET' && /\bgzip\b/.test(textOf(headers['accept-encoding']));
+const isZipped = ({ method, headers }: IncomingMessage, size: number): boolean =>
+  size > gzipLeast && method === 'GET' && /\bgzip\b/.test(textOf(headers['accept-encoding']));
+
+/** Returns the headers of a body, before its length. */
+function headersOf(
+  request: IncomingMessage,
+  { type, extras }: { readonly type: string; readonly extras?: Extras },
+): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': type,
+  };
+  for (const [name, value] of Object.entries(extras?.headers ?? {}))
+    setOwn(headers, name, value as string | string[]);
+  const warnings = warningHeaders([...(deprecated.get(request) ?? []), ...(extras?.warnings ?? [])]);
+  if (warnings.length > 0) headers['Warning'] = warnings;
+  return headers;
+}
+
+const zippedHeaders = { 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' };
 
 /** Sends a body that is text. */
 export async function sendText(
@@ -75,25 +95,45 @@ export async function sendText(
     readonly extras?: Extras;
   },
 ): Promise<void> {
-  const headers: Record<string, string | string[]> = {
-    'Cache-Control': 'no-cache, private',
-    'Content-Type': answer.type,
-  };
-  for (const [name, value] of Object.entries(answer.extras?.headers ?? {}))
-    setOwn(headers, name, value as string | string[]);
-  const warnings = warningHeaders([...(deprecated.get(request) ?? []), ...(answer.extras?.warnings ?? [])]);
-  if (warnings.length > 0) headers['Warning'] = warnings;
+  const headers = headersOf(request, answer);
   let body: string | Buffer = answer.text;
-  if (isZipped(request, answer.text)) {
+  if (isZipped(request, answer.text.length)) {
     body = await compress(answer.text, { level: 4 });
-    headers['Content-Encoding'] = 'gzip';
-    headers['Vary'] = 'Accept-Encoding';
+    Object.assign(headers, zippedHeaders);
   }
   // Node.js writes headers in the encoding of a text body: only before a Buffer is one character one byte
-  if (warnings.length > 0) body = Buffer.from(body);
+  if (headers['Warning'] !== undefined) body = Buffer.from(body);
   headers['Content-Length'] = String(Buffer.byteLength(body));
   response.writeHead(answer.status, headers);
   response.end(request.method === 'HEAD' ? '' : body);
+}
+
+/** Characters from which on a body is sent while it is made. */
+const streamedFrom = 1024 * 1024;
+
+/** Sends a body that consists of pieces of text: a large one piece by piece, as fast as its client reads, without holding it as a whole. */
+export async function sendPieces(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { type, pieces }: { readonly type: string; readonly pieces: Iterator<string> },
+): Promise<void> {
+  const first: string[] = [];
+  for (let size = 0; size <= streamedFrom;) {
+    const next = pieces.next();
+    if (next.done) return sendText(request, response, { status: 200, type, text: first.join('') });
+    first.push(next.value);
+    size += next.value.length;
+  }
+  const zips = isZipped(request, streamedFrom);
+  response.writeHead(200, { ...headersOf(request, { type }), ...(zips && zippedHeaders) });
+  const body = Readable.from(buffers(first, pieces));
+  const sent = zips ? pipeline(body, createGzip({ level: 4 }), response) : pipeline(body, response);
+  await sent.catch(() => response.destroy()); // the client has gone
+}
+
+function* buffers(first: readonly string[], rest: Iterator<string>): Iterable<Buffer> {
+  for (const piece of first) yield Buffer.from(piece);
+  for (let next = rest.next(); !next.done; next = rest.next()) yield Buffer.from(next.value);
 }
 
 /** Encodes a body in the negotiated format; without a protobuf message as JSON. */

@@ -126,7 +126,7 @@ export function listBody(
   view: View,
   metadata: JsonObject,
   now: number,
-): string | JsonObject {
+): JsonObject {
   const { representation, strategy } = view;
   if (representation.as === 'PartialObjectMetadata')
     throw notThatMany(representation.as, internalName(strategy.kind));
@@ -146,7 +146,32 @@ export function listBody(
           ? entries.map(({ object }) => partial(strategy.fromStorage?.(object) ?? object, representation))
           : null,
     };
-  const kind = strategy.kind;
-  const items = entries.map((entry) => entryText(entry, strategy, false)).join(',');
-  return `{"kind":"${kind.listKind ?? `${kind.kind}List`}","apiVersion":"${groupVersionOf(kind)}","metadata":${JSON.stringify(metadata)},"items":[${items}]}\n`;
+  return {
+    kind: listKindOf(strategy.kind),
+    apiVersion: groupVersionOf(strategy.kind),
+    metadata,
+    items: entries.map(({ object }) => strategy.fromStorage?.(object) ?? object),
+  };
+}
+
+const listKindOf = (kind: Kind): string => kind.listKind ?? `${kind.kind}List`;
+
+/** Characters that are gathered into one piece. */
+const pieceSize = 64 * 1024;
+
+/** Yields the JSON text of a list of objects as themselves, in pieces. */
+export function* listPieces(
+  entries: readonly Entry[],
+  strategy: Strategy,
+  metadata: JsonObject,
+): Generator<string, undefined> {
+  const { kind } = strategy;
+  let piece = `{"kind":"${listKindOf(kind)}","apiVersion":"${groupVersionOf(kind)}","metadata":${JSON.stringify(metadata)},"items":[`;
+  for (const [i, entry] of entries.entries()) {
+    piece += (i === 0 ? '' : ',') + entryText(entry, strategy, false);
+    if (piece.length < pieceSize) continue;
+    yield piece;
+    piece = '';
+  }
+  yield `${piece}]}\n`;
 }

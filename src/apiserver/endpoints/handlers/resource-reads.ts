@@ -9,9 +9,9 @@ import {
 } from '../exchange.ts';
 import { listPage, type ListOptions, type Selection } from '../list-options.ts';
 import { watchTypes } from '../negotiate.ts';
-import { sendText } from '../respond.ts';
+import { sendPieces, sendText } from '../respond.ts';
 import { notAcceptable, StatusError, tooLargeVersion } from '../../../apimachinery/status-error.ts';
-import { entryText, listBody, type View, viewFor, viewOne } from '../views.ts';
+import { entryText, listBody, listPieces, type View, viewFor, viewOne } from '../views.ts';
 import { Watch } from './watch.ts';
 import { wantsWebSocket } from '../../request/upgrade.ts';
 import { bodyOutlet, webSocketOutlet } from './watch-outlet.ts';
@@ -67,14 +67,14 @@ export class ResourceReads {
     if (options.watch) return this.#watch(exchange, view, options, selection);
     await loadListed(store, selection, { options, strategy });
     const { entries, metadata } = listPage(store, selection, options);
+    const { format, pretty, as } = representation;
+    if (format === 'json' && !pretty && as === undefined)
+      return sendPieces(request.raw, response, {
+        type: 'application/json',
+        pieces: listPieces(entries, strategy, metadata),
+      });
     const body = listBody(entries, view, metadata, clock.now());
-    if (typeof body === 'string' && representation.format === 'json' && !representation.pretty)
-      return sendText(request.raw, response, { status: 200, type: 'application/json', text: body });
-    return send(exchange, {
-      status: 200,
-      body: typeof body === 'string' ? (JSON.parse(body) as unknown) : body,
-      representation,
-    });
+    return send(exchange, { status: 200, body, representation });
   }
 
   async #watch(exchange: Exchange, view: View, options: ListOptions, selection: Selection): Promise<void> {

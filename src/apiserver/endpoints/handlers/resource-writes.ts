@@ -296,11 +296,7 @@ export class ResourceWrites {
     await this.#deps.world.store.settled();
     const view = viewFor(strategy, representation, request.query);
     const list = listBody(entries, view, metadata, context.now);
-    return send(exchange, {
-      status: 200,
-      body: typeof list === 'string' ? (JSON.parse(list) as unknown) : list,
-      representation,
-    });
+    return send(exchange, { status: 200, body: list, representation });
   }
 }
 

@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, PassThrough } from 'node:stream';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from '../apimachinery/json.ts';
 import { isAborted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { milliValueOf, parseQuantity, valueOf } from '../kube/resources/quantity.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
-import { type LogEntry, type LogOptions, type LogSink, writeLog } from '../provider/logs.ts';
+import { type LogEntry, type LogSink, writeLog } from '../provider/logs.ts';
 import type { TerminalIo } from '../provider/powers.ts';
 import type { ContainerRef } from '../provider/refs.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
-import type { SimulatedAnswers, SimulatedUsage } from './simulated-provider.ts';
+import type { FollowOptions, SimulatedAnswers, SimulatedUsage } from './simulated-provider.ts';
 
 /** The time between two looks at a log file that is followed, ms. */
 const followMs = 500;
@@ -35,7 +35,7 @@ export class ClusterAnswers implements SimulatedAnswers {
 
   async readLogs(
     container: ContainerRef,
-    options: LogOptions,
+    options: FollowOptions,
     sink: LogSink,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -77,12 +77,17 @@ export class ClusterAnswers implements SimulatedAnswers {
     stream: Duplex,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const target = objectAt(
-      this.#specs('PortForward', { namespace, pod: name })
-        .flatMap((spec) => objectsAt(spec, 'forwards'))
-        .find((one) => listAt(one, 'ports').length === 0 || listAt(one, 'ports').includes(port)),
-      'target',
-    );
+    const forward = this.#specs('PortForward', { namespace, pod: name })
+      .flatMap((spec) => objectsAt(spec, 'forwards'))
+      .find((one) => listAt(one, 'ports').length === 0 || listAt(one, 'ports').includes(port));
+    const command = listAt(forward, 'command').map(String);
+    if (command.length > 0) {
+      const stderr = new PassThrough().resume(); // it is not part of the connection
+      await runProgram(command, { stdin: stream, stdout: stream, stderr, tty: false }, { signal, env: {} });
+      stream.end();
+      return true;
+    }
+    const target = objectAt(forward, 'target');
     const to = valueAt(target, 'port');
     if (typeof to !== 'number') return false;
     await joinTo(stream, stringAt(target, 'address') || '127.0.0.1', to, signal);
@@ -127,13 +132,19 @@ export class ClusterAnswers implements SimulatedAnswers {
     return [...own, ...general].map((one) => objectAt(one, 'spec'));
   }
 
-  /** Writes a file as a log; with `follow`, what is added to it until `signal` aborts. */
-  async #writeFile(file: string, options: LogOptions, sink: LogSink, signal: AbortSignal): Promise<void> {
+  /** Writes a file as a log; with `follow`, what is added to it until the container ends or `signal` aborts. */
+  async #writeFile(
+    file: string,
+    { ended, ...options }: FollowOptions,
+    sink: LogSink,
+    signal: AbortSignal,
+  ): Promise<void> {
     const clock = this.#clock;
     let text = await read(file);
     await writeLog(entriesOf(text), { ...options, follow: false }, sink, { now: clock.now(), signal });
-    while (options.follow === true && !isAborted(signal)) {
-      await clock.sleep(followMs, signal).catch(() => undefined);
+    const over = ended ? AbortSignal.any([signal, ended]) : signal;
+    while (options.follow === true && !isAborted(over)) {
+      await clock.sleep(followMs, over).catch(() => undefined);
       const longer = await read(file);
       const added = longer.slice(text.length);
       const { tailLines: _, ...rest } = options;

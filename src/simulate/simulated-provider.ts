@@ -10,11 +10,17 @@ import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
 import type { PodUsage } from '../provider/usage.ts';
 import { behaviourOf, MemoryProvider, memoryAnnotation } from '../providers/memory/index.ts';
 
+/** Options of a log that may be followed. */
+export interface FollowOptions extends LogOptions {
+  /** Aborts when the container ends: what was written until then is the rest of the log. */
+  readonly ended?: AbortSignal;
+}
+
 /** What the containers of all nodes answer, as far as objects of the cluster define it. An absent answer means the default. */
 export interface SimulatedAnswers {
   readLogs?(
     container: ContainerRef,
-    options: LogOptions,
+    options: FollowOptions,
     sink: LogSink,
     signal: AbortSignal,
   ): Promise<boolean>;
@@ -96,7 +102,7 @@ export class SimulatedProvider extends MemoryProvider {
     sink: LogSink,
     signal: AbortSignal,
   ): Promise<void> {
-    if (await this.#deps.answers?.readLogs?.(container, options, sink, signal)) return;
+    if (await this.#answeredLog(container, options, sink, signal)) return;
     const instance = await this.#instanceOf(container);
     const { startedAt: at, finishedAt, exitCode } = instance;
     const { clock } = this.#deps;
@@ -137,6 +143,28 @@ export class SimulatedProvider extends MemoryProvider {
       'unavailable',
       `nothing listens on port ${port} of simulated pod ${pod.namespace}/${pod.name}: a PortForward object (kwok.x-k8s.io/v1alpha1) defines a target`,
     );
+  }
+
+  /** Writes the log that an object of the cluster defines; returns false when none does. */
+  async #answeredLog(
+    container: ContainerRef,
+    options: LogOptions,
+    sink: LogSink,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { answers } = this.#deps;
+    if (!answers?.readLogs) return false;
+    const [ended, over] = [new AbortController(), new AbortController()];
+    const isHere = options.follow === true && (await this.#instanceOf(container).catch(() => undefined));
+    if (isHere)
+      void this.#untilEnded(container, AbortSignal.any([signal, over.signal])).then(() => {
+        ended.abort();
+      });
+    try {
+      return await answers.readLogs(container, { ...options, ended: ended.signal }, sink, signal);
+    } finally {
+      over.abort();
+    }
   }
 
   #podOf({ namespace, pod }: Pick<ContainerRef, 'namespace' | 'pod'>): Pod | undefined {

@@ -40,6 +40,21 @@ const objects = objectsOf(
       `{forwards: [{ports: [80], target: {address: 127.0.0.1, port: ${await port.promise}}}]}`,
     ),
     object(
+      'PortForward',
+      'web',
+      '{forwards: [{ports: [90], command: [sh, -c, "tr a-z A-Z; echo fault >&2"]}]}',
+    ),
+    object(
+      'ClusterAttach',
+      'all',
+      `{selector: {matchNamespaces: [bar], matchNames: [web]}, attaches: [{logsFile: ${log}}]}`,
+    ),
+    object(
+      'ClusterExec',
+      'all',
+      '{selector: {matchNamespaces: [bar]}, execs: [{local: {envs: [{name: COLOUR, value: blue}]}}]}',
+    ),
+    object(
       'ClusterResourceUsage',
       'all',
       '{usages: [{containers: [app], usage: {cpu: {value: 250m}, memory: {expression: \'Quantity("64Mi")\'}}}, {usage: {cpu: {expression: \'Quantity(pod.metadata.annotations["cpu"])\'}}}]}',
@@ -110,6 +125,58 @@ test('PortForward: a connection to the target of the port', async () => {
   expect(await joined).toBe(true);
   expect(String(fromPod.read())).toBe('hello');
   expect(await answers.portForward(pod, 81, stream, signal)).toBe(false);
+});
+
+test('PortForward: a program of this machine answers, without its errors', async () => {
+  const pod = emptyPodStatus({ uid: 'u', name: 'web', namespace: 'shop' });
+  const [toPod, fromPod] = [new PassThrough(), new PassThrough()];
+  const stream = Duplex.from({ readable: toPod, writable: fromPod });
+  const joined = answers.portForward(pod, 90, stream, signal);
+  toPod.end('hello');
+  expect(await joined).toBe(true);
+  await vi.waitFor(() => {
+    expect(fromPod.writableFinished).toBe(true);
+  });
+  expect(String(fromPod.read())).toBe('HELLO');
+});
+
+test('Attach: the log file, for the pods that the selector names', async () => {
+  const stop = new AbortController();
+  const stdout = new PassThrough();
+  const io = { stdout, tty: false };
+  const attached = answers.attach({ ...target, namespace: 'bar' }, io, stop.signal);
+  await vi.waitFor(() => {
+    expect(String(stdout.read())).toContain('plain two');
+  });
+  stop.abort();
+  expect(await attached).toBe(true);
+  expect(await answers.attach(target, io, signal)).toBe(false);
+  expect(await answers.attach({ ...target, namespace: 'bar', pod: 'db' }, io, signal)).toBe(false);
+});
+
+test('ClusterExec: for all pods of a namespace, unless an object has the name of the pod', async () => {
+  const outputOf = async (pod: string, namespace: string): Promise<string> => {
+    const stdout = new PassThrough();
+    const io = { stdout, tty: false };
+    await answers.exec({ ...target, pod, namespace }, ['sh', '-c', 'echo $COLOUR'], io, signal);
+    return String(stdout.read());
+  };
+  expect(await outputOf('db', 'bar')).toBe('blue\n');
+  expect(await outputOf('web', 'shop')).toBe('red\n');
+});
+
+test('Logs: a file that is followed ends with the container, after what was written last', async () => {
+  const ended = new AbortController();
+  let text = '';
+  const sink = (bytes: Uint8Array): undefined => void (text += String(bytes));
+  const following = answers.readLogs(target, { follow: true, ended: ended.signal }, sink, signal);
+  await vi.waitFor(() => {
+    expect(text).toContain('plain two\n');
+  });
+  appendFileSync(log, 'the last\n');
+  ended.abort();
+  expect(await following).toBe(true);
+  expect(text.endsWith('the last\n')).toBe(true);
 });
 
 test('ResourceUsage: amounts, and amounts of annotations', () => {

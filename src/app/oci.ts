@@ -57,15 +57,14 @@ export async function ociParts(dataDir: string, settings: EffectiveOptions): Pro
     mountsVolumes: isolation.kind === 'namespaces' && !isolation.rootless,
     eviction: evictionOptions(kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet, podLogs),
     makeProvider: async (context) => {
-      const { openOciRuntime } = await import('../providers/oci/index.ts');
+      const { openOciRuntime, pullInto } = await import('../providers/oci/index.ts');
       const { clock, random, logger } = context;
       const oci = await openOciRuntime({
         settings: { dataDir: dir, hostIp: hostAddress(), isolation: isolation.kind },
         clock,
         random,
         logger,
-        pull: () => () =>
-          Promise.reject(new AgentError('unimplemented', 'images are not pulled; import them')),
+        pull: (store) => pullInto(store, { arch: process.arch, clock }),
       });
       opened.resolve(oci);
       return providerOf(context, oci, { ...settings, podLogs });

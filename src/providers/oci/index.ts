@@ -10,3 +10,5 @@ export {
   type OciSettings,
 } from './oci-runtime.ts';
 export type { ImageStore, StoredImage } from './store.ts';
+export type { PullImage } from './image-service.ts';
+export { pullInto } from './pull.ts';

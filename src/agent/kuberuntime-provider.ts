@@ -114,7 +114,9 @@ const noNode: RuntimeHelper = {
 };
 
 /** Replacements of the parts around a {@link standaloneContainerProvider}; all have defaults. */
-export type StandaloneParts = Partial<Pick<KubeRuntimeDeps, 'clock' | 'random' | 'logger' | 'recorder'>>;
+export type StandaloneParts = Partial<
+  Pick<KubeRuntimeDeps, 'clock' | 'random' | 'logger' | 'recorder' | 'liveness' | 'startup'>
+>;
 
 /**
  * Returns the provider of a container runtime without a node around it: containers get no environment, volumes or DNS. For the conformance
@@ -134,14 +136,14 @@ export function standaloneContainerProvider(
     random: systemRandom,
     logger: silentLogger,
     recorder: { event: () => undefined },
+    liveness: new Map(),
+    startup: new Map(),
     ...around,
     ...parts,
     clock,
     helper: noNode,
     crashBackoff: new Backoff(clock, crashBackoff),
     imageBackoff: new Backoff({ now: () => steadyNow(clock) }, imagePullBackoff),
-    liveness: new Map(),
-    startup: new Map(),
   };
   const provider = new KubeRuntime(deps, { memoryCapacityBytes: totalmem(), ...options });
   const { runtime } = parts;

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { hostname, networkInterfaces, tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LeveledLogger, pinoLogger } from '../agent/logger.ts';
 import { apiReviews } from '../agent/server-host.ts';
@@ -18,7 +18,6 @@ import { type Fault, faultsOf, runFaults } from '../simulate/faults.ts';
 import { KubeletFront } from '../simulate/kubelet-front.ts';
 import { createLoad } from '../simulate/load.ts';
 import { loopbackAddress, nodeNames } from '../simulate/node-names.ts';
-import { ShardKeeper } from '../simulate/shards.ts';
 import { Simulation } from '../simulate/simulation.ts';
 import { defineKinds } from '../simulate/stages/definitions.ts';
 import { objectsOfSources } from '../simulate/stages/objects.ts';
@@ -39,8 +38,6 @@ export interface SimulateOptions {
   readonly kubeconfig?: string;
   /** Names of stage sets, and files or directories of `kwok.x-k8s.io` objects. */
   readonly stages: readonly string[];
-  /** The number of shards that several processes divide among them; 1: this process has all nodes. */
-  readonly shards: number;
   readonly seed: string;
   /** A schedule of faults. */
   readonly faults?: string;
@@ -100,7 +97,6 @@ export async function startSimulation(
   options: SimulateOptions,
   { logTo }: Pick<StartContext, 'logTo'>,
 ): Promise<RunningSimulation> {
-  checkShards(options);
   const logger = pinoLogger(options.logLevel, logTo && { write: (line) => void logTo.write(line) }, 'text');
   const cluster = await (options.kubeconfig === undefined
     ? embedded(options, logger)
@@ -130,18 +126,6 @@ export async function startSimulation(
   }
 }
 
-function checkShards({ shards, nodes, kubeconfig }: SimulateOptions): void {
-  const fault =
-    shards > 1 && kubeconfig === undefined
-      ? 'it needs --kubeconfig: the processes share a cluster'
-      : shards > Math.max(1, nodes)
-        ? `there are only ${nodes} nodes: use at most that many`
-        : shards < 1
-          ? 'use a number from 1 on'
-          : undefined;
-  if (fault !== undefined) throw new AgentError('invalid_argument', `--shards ${shards}: ${fault}`);
-}
-
 interface LaunchDeps {
   readonly cluster: Cluster;
   readonly client: HttpApiClient;
@@ -164,7 +148,12 @@ async function launch(
   const kubeletPort = (): number => front.port;
   const objects = objectsOfSources(options.stages);
   const stages = new StageWorld({
-    ...{ client, clock, logger, objects, kubeletPort, followsAnswers: cluster.isOwn },
+    client,
+    clock,
+    logger,
+    objects,
+    kubeletPort,
+    followsAnswers: cluster.isOwn,
   });
   const answers = new ClusterAnswers(clock, () => stages.answers);
   const { isPlayed } = stages;
@@ -173,7 +162,6 @@ async function launch(
     ...{ client, clock, logger, nodes, seed: options.seed, kubeletPort, isPlayed, answers },
     addressOf: (index) => address ?? loopbackAddress(index),
     capacity: { pods: String(Math.max(defaultPods, options.podsPerNode)) },
-    ...(options.shards > 1 && { startWith: [] }),
   });
   const { ca } = cluster.connection;
   const front: KubeletFront = new KubeletFront({
@@ -188,19 +176,16 @@ async function launch(
   await front.listen().catch((reason: unknown) => {
     throw portError(reason, () => '--kubelet-port');
   });
-  const metrics = serveMetrics(simulation, options.metricsPort);
-  const faults = faultsOfFile(options.faults);
+  const metrics =
+    options.metricsPort === undefined ? undefined : serveMetrics(simulation, options.metricsPort);
+  const faults = options.faults === undefined ? [] : faultsOfFile(options.faults);
   const schedule = { clock, logger, chance: simulation.chance, target: simulation, nodes };
   const registered = simulation.registered(signal);
   void registered.then(() => runFaults(faults, schedule, signal)).catch(() => undefined);
-  const fill = (names: readonly string[]): Promise<void> =>
-    createLoad({ ...loadOptions(options), client, clock, logger, nodes: names }, signal);
-  const shards = shardsOf(options, { client, logger, nodes, simulation, fill });
-  const running = Promise.all([
-    ...[simulation.run(signal), stages.run(simulation, signal)],
-    shards?.run(signal) ?? Promise.resolve(),
-  ]);
-  const load = shards ? Promise.resolve() : registered.then(() => fill(nodes));
+  const running = Promise.all([simulation.run(signal), stages.run(simulation, signal)]);
+  const load = registered.then(() =>
+    createLoad({ ...loadOptions(options), client, clock, logger, nodes }, signal),
+  );
   load.catch(() => undefined);
   return {
     simulation,
@@ -211,40 +196,6 @@ async function launch(
       await front.close();
     },
   };
-}
-
-interface ShardDeps extends Pick<LaunchDeps, 'client' | 'logger'> {
-  readonly nodes: readonly string[];
-  readonly simulation: Simulation;
-  /** Creates the pods of nodes that are new. */
-  readonly fill: (nodes: readonly string[]) => Promise<void>;
-}
-
-/** Returns what divides the nodes among processes; `undefined` when this process has all of them. */
-function shardsOf(
-  { shards, nodePrefix: name }: SimulateOptions,
-  { client, logger, nodes, simulation, fill }: ShardDeps,
-): ShardKeeper | undefined {
-  if (shards <= 1) return undefined;
-  const nodesOf = (shard: number): readonly string[] => nodes.filter((_, index) => index % shards === shard);
-  const identity = `${hostname()
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')}-${process.pid}`;
-  return new ShardKeeper(
-    { client, clock, logger, name, shards, identity },
-    {
-      take: (shard, isNew) => {
-        const names = nodesOf(shard);
-        simulation
-          .take(names)
-          .then(() => (isNew ? fill(names) : undefined))
-          .catch((reason: unknown) => {
-            logger.error('a shard could not be started', { shard, err: messageOf(reason) });
-          });
-      },
-      give: (shard) => simulation.release(nodesOf(shard)),
-    },
-  );
 }
 
 /** Pods that a node takes at least, as the kubelet's `maxPods`. */
@@ -259,8 +210,7 @@ const loadOptions = ({
   image: 'registry.k8s.io/pause:3.10',
 });
 
-function faultsOfFile(file: string | undefined): readonly Fault[] {
-  if (file === undefined) return [];
+function faultsOfFile(file: string): readonly Fault[] {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -321,8 +271,7 @@ function machineAddress(): string {
   );
 }
 
-function serveMetrics(simulation: Simulation, port: number | undefined): Server | undefined {
-  if (port === undefined) return undefined;
+function serveMetrics(simulation: Simulation, port: number): Server {
   const server = createServer((request, response) => {
     const isKnown = request.url === '/metrics';
     response.writeHead(isKnown ? 200 : 404, { 'Content-Type': contentType });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { clauseLine, junit, summaryLine } from '../conformance/report.ts';
 import { type ClauseResult, runProviderClauses } from '../conformance/runner.ts';
-import type { MakeWorld } from '../conformance/subject.ts';
+import type { MakeWorld } from '../conformance/world.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** Command line options of `podtender conformance`. */
@@ -14,6 +14,8 @@ export interface ConformanceOptions {
   readonly junit?: string;
   readonly output: 'text' | 'json';
   readonly realTime: boolean;
+  /** The runtime that the provider `cri` checks, and the image of its containers. */
+  readonly cri: { readonly endpoint?: string; readonly image?: string };
 }
 
 /**
@@ -23,7 +25,7 @@ export interface ConformanceOptions {
  * @throws {AgentError} `invalid_argument` no law matches the focus, or the report cannot be written
  */
 export async function conformance(
-  options: ConformanceOptions,
+  options: Omit<ConformanceOptions, 'cri'>,
   make: MakeWorld,
   say: (line: string) => unknown,
 ): Promise<number> {

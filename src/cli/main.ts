@@ -76,13 +76,13 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
     return validateFiles(files, (line) => process.stdout.write(`${line}\n`), verdicts);
   },
   async conformance(options) {
-    const [{ conformance }, { conformanceWorlds }] = await Promise.all([
+    const [{ conformance }, { conformanceSubject }] = await Promise.all([
       import('./conformance.ts'),
       import('../app/conformance-world.ts'),
     ]);
-    const { provider, realTime } = options;
-    const make = await conformanceWorlds(provider, { cwd: process.cwd(), load, realTime });
-    return conformance(options, make, (line) => process.stdout.write(`${line}\n`));
+    const subject = await conformanceSubject(options.provider, { ...options, cwd: process.cwd(), load });
+    const say = (line: string): unknown => process.stdout.write(`${line}\n`);
+    return conformance({ ...options, realTime: subject.isRealTime }, subject.make, say);
   },
   async explain(options) {
     const { explain } = await import('./explain.ts');

@@ -317,7 +317,7 @@ function addConformance(
     .description('Check a provider against the laws of pods, one after another.')
     .requiredOption(
       '--provider <name>',
-      'memory, or a module with a provider (a file such as ./provider.mjs, or a package)',
+      "memory, process, cri, eci (over a double of the service), mock (virtual-kubelet's), or a module with a provider: a file such as ./provider.mjs, or a package",
     )
     .option('--focus <text>', 'only laws with this in their name, area or rule')
     .option('--junit <file>', 'write a JUnit report')
@@ -326,19 +326,26 @@ function addConformance(
       'the provider keeps real time; default: it uses the clock that it is made with',
       false,
     )
+    .option('--container-runtime-endpoint <url>', 'the runtime of cri. Default: containerd')
+    .option('--image <name>', 'the image of cri, with a shell; pulled if absent. Default: busybox')
     .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
     .helpOption('-h, --help', 'print this help')
     .addHelpText(
       'after',
       examples([
         'podtender conformance --provider memory',
+        'podtender conformance --provider cri --image registry.example/busybox:1.36',
         'podtender conformance --provider ./provider.mjs --focus termination --junit report.xml',
       ]),
     )
     .action(async (raw: Raw) => {
-      const { provider, focus, junit, output, realTime } = raw;
+      const { provider, focus, junit, output, realTime, containerRuntimeEndpoint: endpoint, image } = raw;
       await act({
         provider: String(provider),
+        cri: {
+          ...(typeof endpoint === 'string' && { endpoint }),
+          ...(typeof image === 'string' && { image }),
+        },
         ...(typeof focus === 'string' && { focus }),
         ...(typeof junit === 'string' && { junit: resolve(around.cwd, junit) }),
         output: output === 'json' ? 'json' : 'text',

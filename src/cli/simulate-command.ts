@@ -31,12 +31,6 @@ const addOptions = (command: Command): Command =>
       'stage sets (fast, general, chaos, heartbeat), and files or directories of kwok.x-k8s.io objects',
     )
     .option('--faults <file>', 'schedule of faults: nodes that stop, lose the API server, restart or lie')
-    .option(
-      '--shards <count>',
-      'divide the nodes into this many parts among all processes with the same flags; needs --kubeconfig',
-      count,
-      1,
-    )
     .option('--seed <text>', 'seed of all random choices: a run with the same seed makes the same ones', '0')
     .option('--for <duration>', 'end after this time, for example 20s or 5m; default: at Ctrl-C', duration)
     .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
@@ -71,7 +65,6 @@ function optionsOf(raw: Raw, cwd: string): SimulateOptions {
     ...path('dataDir'),
     ...path('faults'),
     stages: Array.isArray(stages) ? stages.map(String) : [],
-    shards: Number(raw['shards']),
     seed: text('seed'),
     ...(typeof forMs === 'number' && { forMs }),
     output: raw['output'] === 'json' ? 'json' : 'text',

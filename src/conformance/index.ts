@@ -38,11 +38,14 @@ export {
   type ClauseResult,
   type TestRunner,
 } from './runner.ts';
+export { Trial, type Clause } from './subject.ts';
+export type { TrialNode } from './trial-node.ts';
 export {
   BrokenClause,
-  Trial,
+  type Ability,
   type Behaviour,
-  type Clause,
+  type Lack,
   type MakeWorld,
+  type ProbeResults,
   type ProviderWorld,
-} from './subject.ts';
+} from './world.ts';

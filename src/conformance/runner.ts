@@ -1,22 +1,39 @@
 import { messageOf } from '../base/errors.ts';
+import { agentRestart } from './clauses/agent-restart.ts';
 import { faults } from './clauses/faults.ts';
+import { hooks } from './clauses/hooks.ts';
 import { init } from './clauses/init.ts';
 import { lifecycle } from './clauses/lifecycle.ts';
+import { node } from './clauses/node.ts';
+import { podStatus } from './clauses/pod-status.ts';
+import { probes } from './clauses/probes.ts';
 import { restarts } from './clauses/restarts.ts';
 import { status } from './clauses/status.ts';
+import { streams } from './clauses/streams.ts';
 import { termination } from './clauses/termination.ts';
 import type { PodProvider } from '../provider/provider.ts';
-import { type Clause, InapplicableClause, type MakeWorld, type ProviderWorld, Trial } from './subject.ts';
+import { type Clause, InapplicableClause, Trial } from './subject.ts';
+import type { MakeWorld, ProviderWorld } from './world.ts';
 
-/** The clauses for providers, by area. */
-export const providerClauses: readonly Clause[] = [
+const clauses: readonly Clause[] = [
   ...lifecycle,
   ...termination,
   ...restarts,
   ...status,
   ...init,
+  ...probes,
+  ...hooks,
+  ...streams,
+  ...node,
+  ...agentRestart,
   ...faults,
+  ...podStatus,
 ];
+
+/** The clauses for providers, by area. */
+export const providerClauses: readonly Clause[] = [
+  ...Map.groupBy(clauses, ({ area }) => area).values(),
+].flat();
 
 /** How one clause went. */
 export interface ClauseResult extends Pick<Clause, 'name' | 'area' | 'rule' | 'law'> {
@@ -45,10 +62,10 @@ export async function runClause(clause: Clause, make: MakeWorld): Promise<Clause
   const { name, area, rule, law } = clause;
   const made = await make();
   const world: ProviderWorld = 'provider' in made ? made : { provider: made };
+  const trial = new Trial(world);
   try {
     const lacks = clause.needs?.(world);
     if (lacks !== undefined) return { name, area, rule, law, outcome: 'not applicable', detail: lacks };
-    const trial = new Trial(world);
     await clause.check(trial);
     await trial.end();
     return { name, area, rule, law, outcome: 'passed' };
@@ -56,7 +73,7 @@ export async function runClause(clause: Clause, make: MakeWorld): Promise<Clause
     const outcome = reason instanceof InapplicableClause ? 'not applicable' : 'failed';
     return { name, area, rule, law, outcome, detail: messageOf(reason) };
   } finally {
-    await world.close?.();
+    await world.close?.(trial.uids);
   }
 }
 

@@ -2,8 +2,11 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { settle } from '../base/fake-clock.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { uidOf } from '../kube/names.ts';
-import type { Pod, PodSpec } from '../kube/types.ts';
-import type { PodProvider, PodSyncResult } from '../provider/provider.ts';
+import type { Container, Pod, PodSpec } from '../kube/types.ts';
+import type { NodeProvider, PodProvider, PodSyncResult } from '../provider/provider.ts';
+import type { ContainerRef } from '../provider/refs.ts';
+import { TrialNode } from './trial-node.ts';
+import { type Ability, type Behaviour, BrokenClause, type ProviderWorld } from './world.ts';
 import {
   emptyPodStatus,
   type RuntimeContainerStatus,
@@ -11,41 +14,20 @@ import {
   type RuntimePodStatus,
 } from '../provider/runtime-pod.ts';
 
-/** What a container of a clause is to do. All spans in ms. */
-export interface Behaviour {
-  /** From its start to its end; absent: it runs until it is stopped. */
-  readonly runMs?: number;
-  /** With which it ends by itself. Default: 0. */
-  readonly exitCode?: number;
-  /** From the stop signal to its end. Default: 0. */
-  readonly stopDelayMs?: number;
-  /** With which it ends when it is stopped. Default: 0. */
-  readonly stopExitCode?: number;
-  /** From its creation to its start, for providers whose time is simulated. Default: 0. */
-  readonly startDelayMs?: number;
-}
+const abilityTexts: Readonly<Record<Ability, string>> = {
+  commands: 'commands: containers that run the command of their spec',
+  hooks: 'hooks: postStart and preStop handlers of containers',
+};
 
-/** A provider in a world of its own, made anew for each clause. */
-export interface ProviderWorld {
-  readonly provider: PodProvider;
-  /** The clock of the provider: a fake one is moved by the suite. Default: real time, for which the suite waits. */
-  readonly clock?: Clock & { advance?(ms: number): Promise<void> };
-  /**
-   * Makes a container of `pod` behave as a clause needs it. Default: a shell command, and the annotations of podtender's memory provider.
-   * `undefined`: the backend has no containers that behave so, and the clause does not apply.
-   */
-  readonly behave?: (pod: Pod, container: string, behaviour: Behaviour) => Pod | undefined;
-  /** True when the backend knows pods by namespace and name alone: a pod then waits until another of its name is gone. Default: false. */
-  readonly oneByName?: boolean;
-  /** Makes the next call of a kind fail at the backend; absent: the clauses about faults do not apply. */
-  readonly failNext?: (call: 'listPods' | 'getPodStatus' | 'killPod' | 'syncPod', reason: Error) => void;
-  /** Ends the provider and makes another over the same backend, as a restart of the agent does; absent: clauses about that do not apply. */
-  readonly restart?: () => Promise<PodProvider>;
-  readonly close?: () => Promise<void> | void;
-}
-
-/** Makes a world, or just a provider that keeps real time; called once for each clause. */
-export type MakeWorld = () => ProviderWorld | PodProvider | Promise<ProviderWorld | PodProvider>;
+/** Makes the `needs` of a clause: abilities, and optional methods of the provider. */
+export const needing =
+  (
+    abilities: readonly Ability[],
+    methods: readonly (keyof PodProvider)[] = [],
+  ): NonNullable<Clause['needs']> =>
+  ({ provider, abilities: has = [] }) =>
+    abilities.filter((ability) => !has.includes(ability)).map((ability) => abilityTexts[ability])[0] ??
+    methods.find((method) => provider[method] === undefined);
 
 /** A law that providers keep. */
 export interface Clause {
@@ -59,16 +41,6 @@ export interface Clause {
   /** What the provider lacks for the clause to apply; absent: it applies to all. */
   readonly needs?: (world: ProviderWorld) => string | undefined;
   readonly check: (trial: Trial) => Promise<void>;
-}
-
-/**
- * A clause was broken; the message says what was seen.
- *
- * @example
- * throw new BrokenClause('the exit code is 0, and the container was killed');
- */
-export class BrokenClause extends Error {
-  override readonly name = 'BrokenClause';
 }
 
 /** The backend cannot do what a clause needs; the message says what that is. */
@@ -102,16 +74,24 @@ export class Trial {
   #provider: PodProvider;
   readonly #uidPrefix: string;
   readonly #pods: Pod[] = [];
+  #node: TrialNode | undefined;
+  readonly image: string;
 
   constructor(world: ProviderWorld, random: Random = systemRandom) {
     this.#uidPrefix = random.uuid().slice(0, 24);
     this.world = world;
+    this.image = world.image ?? 'busybox';
     this.#provider = world.provider;
     this.#clock = world.clock ?? systemClock;
   }
 
   get provider(): PodProvider {
     return this.#provider;
+  }
+
+  /** The provider's methods for the node, for clauses that need them. */
+  get nodeProvider(): NodeProvider {
+    return this.#provider as PodProvider & NodeProvider;
   }
 
   /** Whether the suite moves the clock itself. */
@@ -123,6 +103,16 @@ export class Trial {
     return this.#clock.now();
   }
 
+  /** The pods that the clause has made, by UID. */
+  get uids(): readonly string[] {
+    return this.#pods.map(uidOf);
+  }
+
+  /** A container of the clauses' image. */
+  container(name: string): Container {
+    return { name, image: this.image, imagePullPolicy: 'IfNotPresent' };
+  }
+
   /** A pod with a container `main`. */
   pod(spec: Partial<PodSpec> = {}, name = 'web'): Pod {
     const serial = String(this.#pods.length).padStart(12, '0');
@@ -130,20 +120,55 @@ export class Trial {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name, namespace: 'default', uid: `${this.#uidPrefix}${serial}` },
-      spec: { restartPolicy: 'Always', containers: [{ name: 'main', image: 'busybox' }], ...spec },
+      spec: { restartPolicy: 'Always', containers: [this.container('main')], ...spec },
     };
     this.#pods.push(pod);
     return pod;
   }
 
+  /** A node around the provider, with its agent running; it ends with the clause. */
+  async node(): Promise<TrialNode> {
+    if (this.#node) return this.#node;
+    this.#node = new TrialNode({
+      world: this.world,
+      clock: this.#clock,
+      provider: () => this.#provider,
+      pass: (ms) => this.pass(ms),
+      made: (pod) => void this.#pods.push(pod),
+    });
+    await this.#node.start();
+    return this.#node;
+  }
+
   /** Kills what the clause has left running, for providers that are shared by all clauses. */
   async end(): Promise<void> {
+    await this.#node?.stop();
     const uids = new Set(this.#pods.map(uidOf));
     const left = (await this.#provider.listPods()).filter(
       ({ uid, containers }) => uids.has(uid) && containers.some(({ state }) => state === 'running'),
     );
     const signal = new AbortController().signal;
     await this.during(Promise.all(left.map((pod) => this.#provider.killPod(undefined, pod, 1, signal))));
+  }
+
+  /** The pod whose `main` runs a script of the shell. */
+  commanding(pod: Pod, script: string): Pod {
+    const command = ['/bin/sh', '-c', script];
+    const { containers = [] } = pod.spec ?? {};
+    return {
+      ...pod,
+      spec: {
+        ...pod.spec,
+        containers: containers.map((one) => (one.name === 'main' ? { ...one, command } : one)),
+      },
+    };
+  }
+
+  /** The newest instance of `main`, for streams. */
+  async ref(pod: Pod): Promise<ContainerRef> {
+    const { name = '', namespace = '', uid = '' } = pod.metadata ?? {};
+    const id = (await this.newest(pod))?.id ?? '';
+    return { podUid: uid, namespace, pod: name, container: 'main', id };
   }
 
   /** The pod with a container that behaves so. @throws {InapplicableClause} when the backend has no such containers */
@@ -153,7 +178,10 @@ export class Trial {
     throw new InapplicableClause(`behave: a container with ${Object.keys(behaviour).join(', ')}`);
   }
 
+  /** Syncs a pod. @throws {InapplicableClause} when the provider does not admit it */
   async sync(pod: Pod): Promise<PodSyncResult> {
+    const { admit = true, message = '' } = this.#provider.admit?.(pod, []) ?? {};
+    if (!admit) throw new InapplicableClause(`admission: ${message}`);
     return this.#provider.syncPod(
       { pod, observed: await this.#observed(pod), pullSecrets: [], restartAllContainers: false },
       new AbortController().signal,
@@ -253,6 +281,7 @@ export class Trial {
 /** A shell that does it, and the annotations by which the memory provider does. */
 function defaultBehave(pod: Pod, container: string, behaviour: Behaviour): Pod {
   const { runMs, exitCode = 0, stopDelayMs = 0, stopExitCode = 0, startDelayMs = 0 } = behaviour;
+  const { execExitCode = 0 } = behaviour;
   const stop = `trap 'sleep ${stopDelayMs / 1000}; exit ${stopExitCode}' TERM;`;
   const script =
     runMs === undefined
@@ -275,6 +304,7 @@ function defaultBehave(pod: Pod, container: string, behaviour: Behaviour): Pod {
         [`${own}stop-delay-ms`]: String(stopDelayMs),
         [`${own}stop-exit-code`]: String(stopExitCode),
         [`${own}start-delay-ms`]: String(startDelayMs),
+        [`${own}exec-exit-code`]: String(execExitCode),
       },
     },
     spec: {

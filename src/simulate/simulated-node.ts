@@ -95,8 +95,7 @@ export class SimulatedNode {
 
   /** Delivers changes of the node's pods. */
   deliver(changes: SnapshotChanges): void {
-    // the kubelet rejects pods while it does not know its node
-    if (this.#cutOff || !this.#options.node()) {
+    if (this.#cutOff) {
       this.#stale = true;
       return;
     }
@@ -136,20 +135,10 @@ export class SimulatedNode {
   /** Restores the connection; changes that were missed are delivered as one snapshot, as by a new list. */
   reconnect(): void {
     this.#cutOff = false;
-    if (this.#stale) this.catchUp();
-  }
-
-  /** Delivers all pods of the node as one snapshot: once it is registered, or after changes were missed. */
-  catchUp(): void {
-    if (this.#cutOff) return;
+    if (!this.#stale) return;
     this.#stale = false;
     if (this.#runtime) void this.#prime(this.#runtime);
     else if (this.#deps.podsOf(this.name).length > 0) this.start();
-  }
-
-  /** Whether changes wait for {@link catchUp}. */
-  get isStale(): boolean {
-    return this.#stale;
   }
 
   #launch(): Runtime {

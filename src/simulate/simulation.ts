@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
+import type { Burst } from '../api/cache/burst.ts';
 import type { ResourceList } from '../kube/resources/resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Node, Pod } from '../kube/types.ts';
@@ -15,9 +16,7 @@ import type { FaultTarget } from './faults.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeyedRandom } from './keyed-random.ts';
 import { Lanes } from './lanes.ts';
-import { changesByNode } from './node-changes.ts';
 import { NodeKeeper, type NodeOverlay } from './node-keeper.ts';
-import { podAddresses } from './pod-addresses.ts';
 import { SharedTimers } from './shared-timers.ts';
 import { SimulatedNode } from './simulated-node.ts';
 import { SimulatedProvider, type SimulatedAnswers } from './simulated-provider.ts';
@@ -33,8 +32,6 @@ export interface SimulationOptions {
   readonly logger?: Logger;
   /** The names of the nodes. */
   readonly nodes: readonly string[];
-  /** The nodes that run from the start; {@link Simulation.take} adds others of `nodes`. Default: all. */
-  readonly startWith?: readonly string[];
   /** Returns the address at which the kubelet API of the node with this number is reached. Default: an address of 10.0.0.0/8. */
   readonly addressOf?: (index: number) => string;
   /** Returns the port of the kubelet API; 0 while it is not served. Default: 0. */
@@ -61,12 +58,10 @@ const gib = 1024 ** 3;
 
 /** A node with the end of its heartbeats. */
 interface Member {
-  readonly nextAddress: () => string;
+  readonly index: number;
   readonly keeper: NodeKeeper;
   readonly node: SimulatedNode;
   readonly ends: (() => void)[];
-  /** Aborts when the node leaves the simulation. */
-  readonly gone: AbortController;
   beats: boolean;
 }
 
@@ -86,8 +81,7 @@ export class Simulation implements FaultTarget {
   readonly #members = new Map<string, Member>();
   /** The nodes whose address no other node has. */
   readonly #byAddress = new Map<string, SimulatedNode | undefined>();
-  /** The number of each node that may be part of this simulation. */
-  readonly #indexes: ReadonlyMap<string, number>;
+  readonly #podAddresses = new Map<string, () => string>();
   readonly #heartbeats: Heartbeats;
   /** The clock of all kubelets. */
   readonly #timers: SharedTimers;
@@ -96,9 +90,6 @@ export class Simulation implements FaultTarget {
   readonly #nodeCount = new ReadyCount<Node>(nodeIsReady);
   readonly #recorder: EventBroadcaster;
   readonly #registered = new Latch();
-  readonly #membership = new Set<(node: string, isMember: boolean) => void>();
-  /** The signal of {@link run}; undefined before all pods and nodes were listed. */
-  #running: AbortSignal | undefined;
   #failedHeartbeats = 0;
   #heartbeatCount = 0;
 
@@ -116,8 +107,9 @@ export class Simulation implements FaultTarget {
       fieldSelector: 'spec.nodeName!=',
       indexers: { node: (pod) => [pod.spec?.nodeName ?? ''] },
     });
-    this.#indexes = new Map(options.nodes.map((name, index) => [name, index]));
-    for (const name of options.startWith ?? options.nodes) this.#add(name);
+    options.nodes.forEach((name, index) => {
+      this.#add(name, index);
+    });
   }
 
   /** The nodes and pods, and how many of them are Ready. */
@@ -166,7 +158,6 @@ export class Simulation implements FaultTarget {
       });
       if (signal.aborted) resolve();
     });
-    this.#running = signal;
     const joined = [...this.#members.values()].map((member) => this.#join(member, signal));
     void Promise.all(joined).then(() => {
       if (!signal.aborted) this.#registered.open();
@@ -180,78 +171,34 @@ export class Simulation implements FaultTarget {
     this.#recorder.stop();
   }
 
-  /**
-   * Adds nodes while the simulation runs. Containers of their pods continue as the pods' statuses describe them. Resolves when the nodes are
-   * registered.
-   */
-  async take(names: readonly string[]): Promise<void> {
-    const fresh = names.filter((name) => !this.#members.has(name));
-    for (const name of fresh) this.#add(name);
-    const signal = this.#running;
-    if (!signal) return; // run() joins them
-    const members = fresh.flatMap((name) => this.#members.get(name) ?? []);
-    for (const { node } of members) {
-      const existing = this.nodes.store.get(node.name);
-      if (existing) this.#nodeCount.added(existing);
-      const pods = this.pods.store.byIndex('node', node.name);
-      for (const pod of pods) this.#podCount.added(pod);
-      for (const listener of this.#membership) listener(node.name, true);
-    }
-    await Promise.all(members.map((member) => this.#join(member, signal)));
-  }
-
-  /** Removes nodes while the simulation runs: their kubelets stop as at a crash, and nothing more is sent for them. */
-  async release(names: readonly string[]): Promise<void> {
-    const members = names.flatMap((name) => this.#members.get(name) ?? []);
-    for (const { node, ends, gone } of members) {
-      this.#members.delete(node.name);
-      if (this.#byAddress.get(node.address) === node) this.#byAddress.delete(node.address);
-      gone.abort();
-      for (const end of ends.splice(0)) end();
-      if (!this.#running) continue;
-      const existing = this.nodes.store.get(node.name);
-      if (existing) this.#nodeCount.deleted(existing);
-      for (const pod of this.pods.store.byIndex('node', node.name)) this.#podCount.deleted(pod);
-      for (const listener of this.#membership) listener(node.name, false);
-    }
-    await Promise.all(members.map(({ node }) => node.stop()));
-  }
-
-  /** Calls back when a node is taken or released; returns a function that ends that. */
-  onMembership(listener: (node: string, isMember: boolean) => void): () => void {
-    this.#membership.add(listener);
-    return () => this.#membership.delete(listener);
-  }
-
   /** Replaces parts of a node's status from its next report on. @param source what sets them */
   overlay(name: string, source: string, overlay: NodeOverlay | undefined): void {
-    this.#memberOf(name)?.keeper.setOverlay(source, overlay);
+    this.#memberOf(name).keeper.setOverlay(source, overlay);
   }
 
   /** Lets a node claim amounts that it does not have, and reports it at once; `undefined` ends that. */
   async claim(name: string, amounts: ResourceList | undefined): Promise<void> {
-    const keeper = this.#memberOf(name)?.keeper;
-    if (!keeper) return;
+    const { keeper } = this.#memberOf(name);
     keeper.setOverlay('fault', amounts && { capacity: amounts, allocatable: amounts });
     await this.#lanes.run(() => keeper.report(new AbortController().signal));
   }
 
   disconnect(name: string): void {
-    this.#memberOf(name)?.node.disconnect();
+    this.#memberOf(name).node.disconnect();
   }
 
   reconnect(name: string): void {
-    this.#memberOf(name)?.node.reconnect();
+    this.#memberOf(name).node.reconnect();
   }
 
   /** Restarts the kubelet of a node, or its whole machine. */
-  async restart(name: string, machineToo: boolean): Promise<void> {
-    await this.#memberOf(name)?.node.restart(machineToo);
+  restart(name: string, machineToo: boolean): Promise<void> {
+    return this.#memberOf(name).node.restart(machineToo);
   }
 
   /** Returns the next free address for a pod of a node. */
   podAddress(node: string): string {
-    return this.#members.get(node)?.nextAddress() ?? '';
+    return this.#podAddresses.get(node)?.() ?? '';
   }
 
   /** The pods of a node that its kubelet leaves to others. */
@@ -259,8 +206,9 @@ export class Simulation implements FaultTarget {
     readonly list: () => readonly Pod[];
     readonly makeProvider: () => SimulatedProvider;
   } {
+    const { isPlayed = () => false } = this.#options;
     return {
-      list: () => this.pods.store.byIndex('node', name).filter((pod) => this.#isPlayed(pod)),
+      list: () => this.pods.store.byIndex('node', name).filter(isPlayed),
       makeProvider: () => this.#makeProvider(name),
     };
   }
@@ -272,29 +220,16 @@ export class Simulation implements FaultTarget {
 
   /** Stops or resumes lease and status of a node. */
   setHeartbeat(name: string, beats: boolean): void {
-    const member = this.#memberOf(name);
-    if (member) member.beats = beats;
+    this.#memberOf(name).beats = beats;
   }
 
-  /** Returns a node; `undefined` while another process has it. */
-  #memberOf(name: string): Member | undefined {
-    if (this.#indexes.has(name)) return this.#members.get(name);
+  #memberOf(name: string): Member {
+    const member = this.#members.get(name);
+    if (member) return member;
     throw new AgentError('not_found', `node ${name} is not part of this simulation`);
   }
 
-  #isPlayed(pod: Pod): boolean {
-    return this.#options.isPlayed?.(pod) === true;
-  }
-
-  /** The addresses of a node's pods. */
-  #addressesInUse(node: string): ReadonlySet<string> {
-    return new Set(this.pods.store.byIndex('node', node).map(({ status }) => status?.podIP ?? ''));
-  }
-
-  #add(name: string): void {
-    const index = this.#indexes.get(name);
-    if (index === undefined)
-      throw new AgentError('not_found', `node ${name} is not among the nodes of this simulation`);
+  #add(name: string, index: number): void {
     const { client, clock, leaseDurationSeconds = 40, reportIntervalMs = 300_000 } = this.#options;
     const { nodes, chance } = this;
     const keeper = new NodeKeeper(
@@ -314,19 +249,19 @@ export class Simulation implements FaultTarget {
         random: chance.of('node', name),
       },
     );
+    this.#podAddresses.set(name, podAddresses(index, this.#options.nodes.length));
+    const { isPlayed = () => false } = this.#options;
     const node = new SimulatedNode(
       {
         ...{ client, clock: this.#timers, logger: this.#logger, knownPods: this.pods.known },
         recorderOf: (host) => this.#recorder.recorderOf(host),
-        podsOf: (host) => this.pods.store.byIndex('node', host).filter((pod) => !this.#isPlayed(pod)),
+        podsOf: (host) => this.pods.store.byIndex('node', host).filter((pod) => !isPlayed(pod)),
         makeProvider: () => this.#makeProvider(name),
       },
       { name, address: this.#addressOf(index), node: () => keeper.node, random: chance.of('kubelet', name) },
     );
     this.#byAddress.set(node.address, this.#byAddress.has(node.address) ? undefined : node);
-    const nextAddress = podAddresses(index, this.#indexes.size, () => this.#addressesInUse(name));
-    const gone = new AbortController();
-    this.#members.set(name, { nextAddress, keeper, node, ends: [], gone, beats: true });
+    this.#members.set(name, { index, keeper, node, ends: [], beats: true });
   }
 
   #makeProvider(node: string): SimulatedProvider {
@@ -378,9 +313,8 @@ export class Simulation implements FaultTarget {
   }
 
   /** Registers a node, then starts its heartbeats, spread over their periods. */
-  async #join(member: Member, running: AbortSignal): Promise<void> {
-    const { keeper, node, ends, gone } = member;
-    const signal = AbortSignal.any([running, gone.signal]);
+  async #join(member: Member, signal: AbortSignal): Promise<void> {
+    const { keeper, ends } = member;
     const { leaseDurationSeconds = 40 } = this.#options;
     await this.#lanes.run(async () => {
       if (signal.aborted) return;
@@ -388,7 +322,6 @@ export class Simulation implements FaultTarget {
       await this.#beat(member, 'lease', signal);
     });
     if (signal.aborted) return;
-    if (node.isStale || !node.controller) node.catchUp();
     const leaseMs = leaseDurationSeconds * 250;
     const add = (periodMs: number, kind: 'lease' | 'status'): void => {
       const offsetMs = this.chance.float(kind, keeper.name) * periodMs;
@@ -457,8 +390,9 @@ export class Simulation implements FaultTarget {
 
   /** Delivers each burst of pod changes to the nodes that it concerns. */
   #dispatch(): () => void {
+    const { isPlayed = () => false } = this.#options;
     const subscription = this.pods.bursts().subscribe((burst) => {
-      for (const [name, changes] of changesByNode(burst, (pod) => this.#isPlayed(pod)))
+      for (const [name, changes] of changesByNode(burst, isPlayed))
         this.#members.get(name)?.node.deliver(changes);
     });
     return () => {
@@ -469,3 +403,36 @@ export class Simulation implements FaultTarget {
 
 /** The time between two looks at a node's status, ms. An unchanged status is sent less often. */
 const statusMs = 60_000;
+
+interface NodeChanges {
+  readonly set: Pod[];
+  readonly gone: Pod[];
+}
+
+function changesByNode(
+  { objects, changes }: Burst<Pod>,
+  isPlayed: (pod: Pod) => boolean,
+): ReadonlyMap<string, NodeChanges> {
+  const byNode = new Map<string, NodeChanges>();
+  const of = ({ spec }: Pod): NodeChanges => {
+    const name = spec?.nodeName ?? '';
+    const existing = byNode.get(name);
+    if (existing) return existing;
+    const fresh: NodeChanges = { set: [], gone: [] };
+    byNode.set(name, fresh);
+    return fresh;
+  };
+  for (const pod of changes?.set ?? objects) if (!isPlayed(pod)) of(pod).set.push(pod);
+  for (const pod of changes?.gone ?? []) if (!isPlayed(pod)) of(pod).gone.push(pod);
+  return byNode;
+}
+
+/** Returns the addresses of a node's pods, one a call: those of its share of 10.0.0.0/9, in order. */
+function podAddresses(index: number, nodes: number): () => string {
+  const share = Math.max(1, Math.floor(0x7fffff / Math.max(1, nodes)));
+  let next = 0;
+  return () => {
+    const n = 1 + index * share + (next++ % share);
+    return `10.${(n >> 16) & 127}.${(n >> 8) & 255}.${n & 255}`;
+  };
+}

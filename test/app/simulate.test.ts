@@ -12,16 +12,7 @@ let connection: ApiConnection;
 beforeAll(async () => {
   running = await startSimulation(
     {
-      ...{
-        nodes: 3,
-        podsPerNode: 2,
-        stages: [],
-        shards: 1,
-        seed: '0',
-        output: 'json',
-        port: 0,
-        kubeletPort: 0,
-      },
+      ...{ nodes: 3, podsPerNode: 2, stages: [], seed: '0', output: 'json', port: 0, kubeletPort: 0 },
       ...{ nodePrefix: 'edge', namespace: 'default', logLevel: 'error', metricsPort: 0 },
     },
     {},
@@ -33,7 +24,7 @@ beforeAll(async () => {
     },
     { timeout: 20_000 },
   );
-}, 30_000);
+});
 
 afterAll(async () => {
   const file = running.kubeconfigPath ?? '';

@@ -5,7 +5,7 @@ import { AgentError } from '../../src/base/errors.ts';
 import { simulate } from '../../src/cli/simulate.ts';
 
 const options: SimulateOptions = {
-  ...{ nodes: 2, podsPerNode: 3, stages: [], shards: 1, seed: '0', output: 'json', port: 0, kubeletPort: 0 },
+  ...{ nodes: 2, podsPerNode: 3, stages: [], seed: '0', output: 'json', port: 0, kubeletPort: 0 },
   ...{ nodePrefix: 'node', namespace: 'default', logLevel: 'error', forMs: 2500 },
 };
 

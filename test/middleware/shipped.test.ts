@@ -16,7 +16,7 @@ import {
   templateVolumesAnnotation,
 } from '../../src/middleware/index.ts';
 import { MiddlewareChain } from '../../src/pods/middleware.ts';
-import { LocalApi } from '../support/local-api.ts';
+import { LocalApi } from '../../src/conformance/node/local-api.ts';
 
 const clock = new FakeClock(Date.parse('2026-01-01T00:00:00Z'));
 const api = new LocalApi(clock, systemRandom);

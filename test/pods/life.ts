@@ -24,7 +24,7 @@ import { MemoryProvider, type MemoryCall } from '../../src/providers/memory/inde
 import { isPodStatusByKubeletEqual } from '../../src/status/equal.ts';
 import { normalizeStatus } from '../../src/status/normalize.ts';
 import { heldBy, type Held, listening } from '../support/leaks.ts';
-import { LocalApi } from '../support/local-api.ts';
+import { LocalApi } from '../../src/conformance/node/local-api.ts';
 
 const node: Node = {
   metadata: { name: 'n', uid: 'node-uid', labels: { 'kubernetes.io/os': 'linux' } },

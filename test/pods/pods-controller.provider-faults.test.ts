@@ -10,7 +10,7 @@ import type { Node, Pod } from '../../src/kube/types.ts';
 import { PodsController } from '../../src/pods/pods-controller.ts';
 import type { PodProvider } from '../../src/provider/provider.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
-import { LocalApi } from '../support/local-api.ts';
+import { LocalApi } from '../../src/conformance/node/local-api.ts';
 
 const node: Node = {
   metadata: { name: 'n', uid: 'node-uid', labels: { 'kubernetes.io/os': 'linux' } },

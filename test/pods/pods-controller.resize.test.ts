@@ -14,7 +14,7 @@ import type { Node, Pod } from '../../src/kube/types.ts';
 import type { PodProvider } from '../../src/provider/provider.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
 import { metricsText } from '../../src/metrics/metrics.ts';
-import { LocalApi } from '../support/local-api.ts';
+import { LocalApi } from '../../src/conformance/node/local-api.ts';
 
 const node: Node = {
   metadata: { name: 'n', uid: 'node-uid', labels: { 'kubernetes.io/os': 'linux' } },

@@ -6,7 +6,7 @@ import { FakeClock } from '../../src/base/fake-clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { statusClient } from '../../src/status/status-client.ts';
-import { LocalApi } from '../support/local-api.ts';
+import { LocalApi } from '../../src/conformance/node/local-api.ts';
 
 test('a status is patched, and the pod is deleted at once, but never another pod of its name', async () => {
   const api = new LocalApi(new FakeClock(Date.UTC(2026, 0, 1)), systemRandom);

@@ -1,160 +1,20 @@
-import { Subject } from 'rxjs';
-import { podResource } from '../../src/api/resources.ts';
-import { FakeClock, settle } from '../../src/base/fake-clock.ts';
-import { silentLogger } from '../../src/base/logger.ts';
-import type { Random } from '../../src/base/random.ts';
-import { PodConfig, SourcesReady } from '../../src/config/pod-config.ts';
-import type { SourceSnapshot } from '../../src/config/pod-update.ts';
-import type { EventRecorder } from '../../src/kube/events.ts';
-import { uidOf } from '../../src/kube/names.ts';
-import type { Node, Pod, PodSpec } from '../../src/kube/types.ts';
-import { PodsController } from '../../src/pods/pods-controller.ts';
+import { FakeClock } from '../../src/base/fake-clock.ts';
+import {
+  PodNode as ClockedNode,
+  type PodNodeParts as ClockedParts,
+} from '../../src/conformance/node/pod-node.ts';
 import type { PodProvider } from '../../src/provider/provider.ts';
-import { LocalApi } from './local-api.ts';
-
-const node: Node = {
-  metadata: { name: 'n', uid: 'node-uid', labels: { 'kubernetes.io/os': 'linux' } },
-  status: { allocatable: { cpu: '1000', memory: '1000Gi', pods: '10000' } },
-};
-
-const counted = (): Random => {
-  let serial = 0;
-  const hex = (digits: number): string => (++serial).toString(16).padStart(digits, '0').slice(-digits);
-  return {
-    float: () => 0.5,
-    uuid: () => `00000000-0000-4000-8000-${hex(12)}`,
-    hex: (bytes) => hex(bytes * 2),
-  };
-};
 
 /** The context for the provider of a {@link PodNode}. */
-export interface PodNodeParts {
+export type PodNodeParts = ClockedParts & { readonly clock: FakeClock };
+
+/** A node in this process for tests of pod providers, on a fake clock. */
+export class PodNode extends ClockedNode {
   readonly clock: FakeClock;
-  readonly recorder: EventRecorder;
-  readonly api: LocalApi;
-}
-
-/** One run of the agent. */
-interface Life {
-  readonly controller: PodsController;
-  readonly config: PodConfig;
-  readonly source: Subject<SourceSnapshot>;
-  readonly stop: AbortController;
-  readonly running: Promise<void>;
-}
-
-/**
- * A node in this process for tests of pod providers: a pods controller over the rules and the store of the embedded API server, on a fake
- * clock. Pods are created and deleted through `api` as users do; `restart` ends the agent and starts another with an empty memory.
- */
-export class PodNode {
-  readonly clock: FakeClock = new FakeClock(Date.parse('2026-03-04T05:06:07Z'));
-  readonly api: LocalApi = new LocalApi(this.clock, counted());
-  /** `TYPE REASON MESSAGE` of all events, in order. */
-  readonly events: string[] = [];
-  /** The agent's writes: `patch NAME` and `delete NAME`. */
-  readonly writes: string[] = [];
-  readonly #makeProvider: (parts: PodNodeParts) => PodProvider;
-  #life: Life | undefined;
-  #announced = false;
 
   constructor(makeProvider: (parts: PodNodeParts) => PodProvider) {
-    this.#makeProvider = makeProvider;
-    this.api.onPodChange(() => {
-      this.#announce();
-    });
-  }
-
-  get controller(): PodsController {
-    if (!this.#life) throw new Error('the node does not run');
-    return this.#life.controller;
-  }
-
-  /** Starts an agent. @param withPods false when its pod source has not delivered yet */
-  async start(withPods = true): Promise<void> {
-    const { clock, api } = this;
-    const recorder: EventRecorder = {
-      event: (_object, type, reason, message) => void this.events.push(`${type} ${reason} ${message}`),
-    };
-    const config = new PodConfig({ clock, recorder, logger: silentLogger });
-    const source = new Subject<SourceSnapshot>();
-    config.addSource('api', source);
-    const stop = new AbortController();
-    const controller = new PodsController({
-      clock,
-      random: counted(),
-      nodeName: 'n',
-      nodeIP: '192.0.2.1',
-      configUpdates: config.updates,
-      sourcesReady: new SourcesReady(config),
-      nodeGetter: () => node,
-      eventRecorder: recorder,
-      kubeClient: api.client((verb, { name }) => {
-        stop.signal.throwIfAborted();
-        if (verb === 'patch' || verb === 'delete') this.writes.push(`${verb} ${name}`);
-      }),
-    });
-    controller.registerProvider(this.#makeProvider({ clock, recorder, api }));
-    const running = controller.run(stop.signal);
-    this.#life = { controller, config, source, stop, running };
-    if (withPods) this.announce();
-    await settle();
-  }
-
-  /** Stops the agent; its later requests to the API server fail. */
-  async stop(): Promise<void> {
-    const life = this.#life;
-    if (!life) return;
-    this.#life = undefined;
-    life.stop.abort(new Error('this agent has ended'));
-    life.config.stop();
-    await settle();
-    await life.running;
-  }
-
-  async restart(): Promise<void> {
-    await this.stop();
-    await this.start();
-  }
-
-  /** Delivers the pods in the API server to the agent. */
-  announce(): void {
-    this.#life?.source.next({
-      source: 'api',
-      pods: this.api.pods().filter(({ spec }) => spec?.nodeName === 'n'),
-    });
-  }
-
-  #announce(): void {
-    if (this.#announced) return;
-    this.#announced = true;
-    queueMicrotask(() => {
-      this.#announced = false;
-      this.announce();
-    });
-  }
-
-  /** Creates a pod of one container `main` on the node. @returns its UID */
-  create(name: string, spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): string {
-    const pod = {
-      metadata: { name, ...metadata },
-      spec: { nodeName: 'n', containers: [{ name: 'main', image: 'any' }], ...spec },
-    };
-    return uidOf(this.api.create(podResource, pod, 'default'));
-  }
-
-  delete(name: string, gracePeriodSeconds?: number): void {
-    const options = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
-    this.api.delete(podResource, { namespace: 'default', name }, options);
-  }
-
-  /** The pod in the API server; `undefined` when it is gone. */
-  pod(name: string): Pod | undefined {
-    return this.api.pods().find(({ metadata }) => metadata?.name === name);
-  }
-
-  /** Changes a pod as a user does. */
-  update(name: string, change: (pod: Pod) => Pod): void {
-    this.api.change({ resource: podResource, ref: { namespace: 'default', name } }, change);
+    const clock = new FakeClock(Date.parse('2026-03-04T05:06:07Z'));
+    super(clock, (parts) => makeProvider({ ...parts, clock }));
+    this.clock = clock;
   }
 }

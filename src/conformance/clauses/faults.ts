@@ -1,12 +1,9 @@
 import { messageOf } from '../../base/errors.ts';
-import { uidOf } from '../../kube/names.ts';
 import { type Clause, expect, shown, type Trial } from '../subject.ts';
 
-const area = 'faults and recovery';
+const area = 'faults';
 type Needs = NonNullable<Clause['needs']>;
 const failing: Needs = ({ failNext }) => (failNext ? undefined : 'failNext: calls that can be made to fail');
-const restarting: Needs = ({ restart }) =>
-  restart ? undefined : 'restart: a backend that outlives the provider';
 
 const rejects = async (call: Promise<unknown>): Promise<boolean> =>
   call.then(
@@ -14,7 +11,7 @@ const rejects = async (call: Promise<unknown>): Promise<boolean> =>
     (reason: unknown) => messageOf(reason).includes('backend is down'),
   );
 
-function fail(t: Trial, call: 'listPods' | 'getPodStatus' | 'killPod'): void {
+function fail(t: Trial, call: 'listPods' | 'getPodStatus' | 'killPod' | 'syncPod'): void {
   t.world.failNext?.(call, new Error('the backend is down'));
 }
 
@@ -62,62 +59,22 @@ export const faults: readonly Clause[] = [
     },
   },
   {
-    name: 'pods-survive-a-restart',
+    name: 'failed-sync-is-an-error',
     area,
-    rule: 'R265',
-    law: 'After a restart of the agent the provider lists the same pods, with the same container IDs, and starts nothing anew.',
-    needs: restarting,
+    rule: 'R153',
+    law: 'A sync that fails says so, and the next one starts each container once.',
+    needs: failing,
     async check(t) {
-      const pod = await t.started(t.behaving(t.pod(), {}));
-      const before = (await t.newest(pod))?.id;
-      await t.restart();
-      const listed = await t.listed(pod);
-      expect(listed !== undefined, () => `the listing lacks ${uidOf(pod)} after the restart`);
-      await t.sync(pod);
-      const status = await t.status(pod);
-      expect(
-        status.containerStatuses.length === 1 && status.containerStatuses[0]?.id === before,
-        () => `after the restart: ${shown(status)}`,
-      );
-    },
-  },
-  {
-    name: 'exec-runs-where-it-says',
-    area: 'streams',
-    rule: 'R239',
-    law: 'A command is refused in a container that does not run.',
-    needs: ({ provider }) => (provider.execSync ? undefined : 'execSync'),
-    async check(t) {
-      const pod = await t.started(t.behaving(t.pod(), {}));
-      const { name = '', namespace = '', uid = '' } = pod.metadata ?? {};
-      const id = (await t.newest(pod))?.id ?? '';
-      const container = { podUid: uid, namespace, pod: name, container: 'main', id };
-      const run = async (): Promise<number | undefined> =>
-        (await t.provider.execSync?.(container, ['true'], 5000))?.exitCode;
-      const code = await t.during(run());
-      expect(code === 0, () => `true ended with exit code ${code ?? 'none'}`);
-      await t.kill(pod);
-      const refused = await run().then(
-        () => false,
+      const pod = t.behaving(t.pod(), {});
+      fail(t, 'syncPod');
+      const failed = await t.sync(pod).then(
+        ({ error }) => error !== undefined,
         () => true,
       );
-      expect(refused, () => 'a command was answered in a container that has ended');
-    },
-  },
-  {
-    name: 'usage-of-what-runs',
-    area: 'node',
-    rule: 'R250',
-    law: 'The usage lists the pods that run, and none that was never started.',
-    needs: ({ provider }) => (provider.listUsage ? undefined : 'listUsage'),
-    async check(t) {
-      const pod = await t.started(t.behaving(t.pod(), {}));
-      const uids = (await t.provider.listUsage?.())?.map((usage) => usage.uid) ?? [];
-      const never = uidOf(t.pod({}, 'never'));
-      expect(
-        uids.includes(uidOf(pod)) && !uids.includes(never),
-        () => `the usage is of ${uids.join(', ') || 'no pod'}`,
-      );
+      expect(failed, () => 'the sync succeeded although the backend was down');
+      await t.started(pod);
+      const status = await t.status(pod);
+      expect(status.containerStatuses.length === 1, () => `the next sync made: ${shown(status)}`);
     },
   },
 ];

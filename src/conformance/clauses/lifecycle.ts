@@ -10,7 +10,7 @@ export const lifecycle: readonly Clause[] = [
     rule: 'R175',
     law: 'After a sync, every container of the pod runs.',
     async check(t) {
-      const containers = ['main', 'second'].map((name) => ({ name, image: 'busybox' }));
+      const containers = ['main', 'second'].map((name) => t.container(name));
       let pod = t.pod({ containers });
       for (const { name } of containers) pod = t.behaving(pod, {}, name);
       await t.sync(pod);

@@ -76,6 +76,7 @@ export const restarts: readonly Clause[] = [
     area,
     rule: 'R179',
     law: 'A container that has just crashed a second time waits: the sync says CrashLoopBackOff and until when.',
+    needs: ({ lacks = [] }) => (lacks.includes('backOff') ? 'a back-off that syncs report' : undefined),
     async check(t) {
       const pod = t.behaving(t.pod(), { runMs: 300, exitCode: 1 });
       let reasons: readonly (string | undefined)[] = [];

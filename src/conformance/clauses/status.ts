@@ -45,7 +45,8 @@ export const status: readonly Clause[] = [
     area,
     rule: 'R234',
     law: 'A listener of onPodEvent hears the UID of a pod whose container ends, and nothing after it has unsubscribed.',
-    needs: ({ provider }) => (provider.onPodEvent ? undefined : 'onPodEvent'),
+    needs: ({ provider, lacks = [] }) =>
+      provider.onPodEvent && !lacks.includes('events') ? undefined : 'onPodEvent',
     async check(t) {
       const heard: string[] = [];
       const end = t.provider.onPodEvent?.((uid) => void heard.push(uid));

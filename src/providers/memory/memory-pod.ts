@@ -117,7 +117,8 @@ export function* startable(lives: Lives, { spec }: Pod): Generator<Container> {
 const mayStartInit = (init: Container, lives: Lives, policy: string): boolean =>
   !isPast(init, lives) && mayStart(lives.newest(init.name), policyOf(init, policy));
 
-const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
+/** Turns true for an init container that runs along with the regular ones. */
+export const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
 const policyOf = (init: Container, policy: string): string =>
   isSidecar(init) ? 'Always' : onFailure(policy);

@@ -18,6 +18,7 @@ import type { PodUsage } from '../../provider/usage.ts';
 import { behaviourOf, behavioursOf, type MemoryBehaviour } from './behaviour.ts';
 import {
   isLive,
+  isSidecar,
   Lives,
   newest,
   newestByName,
@@ -128,8 +129,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     const record = this.#pods.get(running.uid);
     if (!record) return;
     const seconds = gracePeriodSeconds ?? pod?.spec?.terminationGracePeriodSeconds ?? 30;
-    const live = newestOfEach(record).filter(isLive);
-    await Promise.all(live.map((instance) => this.#stop(record, instance, seconds * 1000, signal)));
+    await this.#stopAll(record, this.#clock.now() + seconds * 1000, signal);
     if (!record.sandbox.ready) return;
     record.sandbox.ready = false;
     this.#stopped.add(record.uid);
@@ -350,6 +350,17 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     instance.exitCode = exitCode;
     instance.reason = exitCode === 0 ? 'Completed' : 'Error';
     this.#changed(record);
+  }
+
+  /** Stops the regular containers together, then the sidecars, the last one first (R163). */
+  async #stopAll(record: MemoryPod, until: number, signal: AbortSignal): Promise<void> {
+    const sidecars = (record.pod?.spec?.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
+    const live = newestOfEach(record).filter(isLive);
+    const stop = (instance: Instance): Promise<void> =>
+      this.#stop(record, instance, Math.max(0, until - this.#clock.now()), signal);
+    await Promise.all(live.filter(({ name }) => !sidecars.includes(name)).map(stop));
+    for (const sidecar of sidecars.toReversed())
+      for (const instance of live) if (instance.name === sidecar) await stop(instance);
   }
 
   async #stop(record: MemoryPod, instance: Instance, graceMs: number, signal: AbortSignal): Promise<void> {

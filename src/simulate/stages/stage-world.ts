@@ -139,14 +139,8 @@ export class StageWorld {
         this.#addresses.delete(pod.metadata?.uid ?? '');
       },
     });
-    const off = simulation.onMembership((node, isMember) => {
-      for (const pod of simulation.pods.store.byIndex('node', node))
-        if (isMember) seen(pod);
-        else player.deleted(pod);
-    });
     return () => {
       registration.remove();
-      off();
     };
   }
 
@@ -167,14 +161,8 @@ export class StageWorld {
         player.deleted(node);
       },
     });
-    const off = simulation.onMembership((name, isMember) => {
-      const node = simulation.nodes.store.get(name);
-      if (node && isMember) seen(node);
-      else if (node) player.deleted(node);
-    });
     return () => {
       registration.remove();
-      off();
     };
   }
 

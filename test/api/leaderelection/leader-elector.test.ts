@@ -12,7 +12,7 @@ import {
   LeaderElector,
 } from '../../../src/api/leaderelection/leader-elector.ts';
 import type { Lease } from '../../../src/kube/types.ts';
-import { LocalApi } from '../../support/local-api.ts';
+import { LocalApi } from '../../../src/conformance/node/local-api.ts';
 
 const election = (more: Partial<Election> = {}): Election => ({
   id: 'web',

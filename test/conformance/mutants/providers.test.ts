@@ -320,23 +320,196 @@ const mutants: readonly (readonly [what: string, clause: string, change: Change]
     }),
   ],
   ['has no usage', 'usage-of-what-runs', () => ({ listUsage: async () => [] })],
+  [
+    'answers every command with 1',
+    'ready-after-the-probe',
+    (m) => ({ execSync: async (container) => ({ ...(await m.execSync(container)), exitCode: 1 }) }),
+  ],
+  [
+    'has other container IDs at a restart',
+    'statuses-survive-a-restart',
+    (m, life) => (life === 0 ? {} : ofIds((id) => `${id}-${life}`)(m, life)),
+  ],
+  [
+    'keeps the usage of what has stopped',
+    'no-usage-after-the-end',
+    (m) => {
+      let last: Awaited<ReturnType<MemoryProvider['listUsage']>> = [];
+      return {
+        killPod: async (...call) => {
+          last = await m.listUsage();
+          return m.killPod(...call);
+        },
+        listUsage: async () => [...last, ...(await m.listUsage())],
+      };
+    },
+  ],
+  [
+    'is never well',
+    'pings-while-pods-run',
+    () => ({ ping: async () => Promise.reject(new Error('not well')) }) as Partial<PodProvider>,
+  ],
+  [
+    'stops sidecars first',
+    'sidecars-stop-last',
+    (m) => ({
+      killPod: async (pod, running, grace, signal) => {
+        m.endContainer(running.uid, 'proxy', 0);
+        await m.killPod(pod, running, grace, signal);
+      },
+    }),
+  ],
+  [
+    'leaves sidecars ended',
+    'sidecars-start-again',
+    (m) => ({
+      syncPod: (r, s) =>
+        m.syncPod(
+          r.observed.containerStatuses.some(({ name, state }) => name === 'proxy' && state === 'exited')
+            ? withSpec(r, { initContainers: [] })
+            : r,
+          s,
+        ),
+    }),
+  ],
+  [
+    'runs init containers again and again',
+    'init-runs-once',
+    (m) => ({
+      syncPod: (r, s) =>
+        m.syncPod(
+          withSpec(r, {
+            initContainers: r.pod.spec?.initContainers?.map((one) =>
+              one.name === 'setup' && r.observed.containerStatuses.some(({ name }) => name === 'main')
+                ? { ...one, restartPolicy: 'Always' }
+                : one,
+            ),
+          }),
+          s,
+        ),
+    }),
+  ],
+  [
+    'gives up on a failed init container',
+    'failed-init-is-tried-again',
+    (m) => ({
+      syncPod: (r, s) =>
+        m.syncPod(
+          r.pod.spec?.initContainers?.some(({ restartPolicy }) => !restartPolicy) === true &&
+            r.pod.spec.restartPolicy === 'OnFailure'
+            ? withSpec(r, { restartPolicy: 'Never' })
+            : r,
+          s,
+        ),
+    }),
+  ],
+  [
+    'loses a sync that fails',
+    'failed-sync-is-an-error',
+    (m) => ({ syncPod: (r, s) => m.syncPod(r, s).catch(() => ({ results: [], changed: false })) }),
+  ],
+  [
+    'invents ends at a restart',
+    'ends-survive-a-restart',
+    (m, life) =>
+      life === 0
+        ? {}
+        : ofContainers((one) => (one.exitCode === 6 ? { ...one, exitCode: 137 } : one))(m, life),
+  ],
+  [
+    'takes what runs for ended at a restart',
+    'ends-during-a-restart',
+    (m, life) =>
+      life === 0
+        ? {}
+        : ofContainers((one) =>
+            one.state === 'running' ? { ...one, state: 'exited' as const, exitCode: 137 } : one,
+          )(m, life),
+  ],
+  [
+    'counts from 0 at a restart',
+    'counts-survive-a-restart',
+    (m, life) => (life === 0 ? {} : ofContainers((one) => ({ ...one, restartCount: 0 }))(m, life)),
+  ],
+  [
+    'cannot kill what it has not started',
+    'kills-after-a-restart',
+    (_m, life) => (life === 0 ? {} : { killPod: async () => undefined }),
+  ],
 ];
 
 /** Clauses that a mutant breaks as well, since its fault is theirs too. */
 const also: Readonly<Record<string, readonly string[]>> = {
+  'runs a pod twice': [
+    'readiness-decides',
+    'ready-after-the-probe',
+    'startup-holds-the-others',
+    'started-after-the-probe',
+    'running-pods-are-ready',
+    'ends-are-phases',
+    'crash-loops-show',
+    'statuses-survive-a-restart',
+    'failed-syncs-are-tried-again',
+  ],
+  'forgets pods in its listing': ['ends-are-phases'],
+  'has bare container IDs': ['ready-after-the-probe'],
+  'has one ID for all': ['ready-after-the-probe'],
+  'has no addresses': ['running-pods-are-ready'],
   'forgets a kill': [
     'kill-stops-the-sandbox',
     'kill-waits',
     'grace-period-is-granted',
     'grace-period-ends',
     'kill-without-the-pod',
-    'failed-kill-is-an-error',
+    'sidecars-stop-last',
     'exec-runs-where-it-says',
+    'no-usage-after-the-end',
+    'kills-after-a-restart',
+    'failed-kill-is-an-error',
+    'deleted-pods-end-first',
+    'orphans-are-killed',
   ],
-  'forgets what it has stopped': ['grace-period-is-granted', 'grace-period-ends'],
-  'invents exit code 0': ['grace-period-is-granted'],
-  'never restarts': ['crashes-back-off'],
-  'does not wait for init containers': ['failed-init-holds-the-pod'],
+  'resolves a kill early': ['sidecars-stop-last'],
+  'refuses to kill what has stopped': ['ends-are-phases'],
+  'needs the pod to kill it': ['kills-after-a-restart'],
+  'forgets what it has stopped': [
+    'grace-period-is-granted',
+    'grace-period-ends',
+    'sidecars-stop-last',
+    'kills-after-a-restart',
+  ],
+  'invents exit code 0': [
+    'grace-period-is-granted',
+    'ends-survive-a-restart',
+    'ends-during-a-restart',
+    'ends-are-phases',
+    'crash-loops-show',
+  ],
+  'restarts whatever has ended': ['ends-survive-a-restart'],
+  'never restarts': [
+    'crashes-back-off',
+    'failed-init-is-tried-again',
+    'counts-survive-a-restart',
+    'crash-loops-show',
+  ],
+  'counts restarts twice': ['counts-survive-a-restart', 'crash-loops-show'],
+  'does not wait for init containers': [
+    'failed-init-holds-the-pod',
+    'init-runs-once',
+    'failed-init-is-tried-again',
+    'sidecars-start-again',
+    'sidecars-stop-last',
+  ],
+  'goes on after a failed init container': ['failed-init-is-tried-again'],
+  'has no sidecars': ['sidecars-start-again', 'sidecars-stop-last'],
+  'leaks at a restart': ['kills-after-a-restart', 'statuses-survive-a-restart'],
+  'answers exec without running it': ['readiness-decides', 'startup-holds-the-others'],
+  'loses a sync that fails': ['failed-syncs-are-tried-again'],
+  'invents ends at a restart': ['ends-during-a-restart'],
+  'takes what runs for ended at a restart': ['statuses-survive-a-restart'],
+  'cannot kill what it has not started': ['orphans-are-killed'],
+  'has other container IDs at a restart': ['pods-survive-a-restart'],
+  'answers every command with 1': ['exec-runs-where-it-says', 'started-after-the-probe'],
 };
 
 const broken = (memory: MemoryProvider, members: Partial<PodProvider>): PodProvider =>

@@ -9,7 +9,7 @@ import type { Lease, Node, NodeCondition, NodeStatus } from '../../../src/kube/t
 import { NodeController, nodeLeaseNamespace } from '../../../src/node/node-controller.ts';
 import { pressureCondition } from '../../../src/node/setters/conditions.ts';
 import { type NodeStatusSetter, withStatus } from '../../../src/node/setters/setter.ts';
-import { LocalApi } from '../../support/local-api.ts';
+import { LocalApi } from '../../../src/conformance/node/local-api.ts';
 import { plain as plainNumber } from './raw-numbers.ts';
 import type { Deviation, Json, Player, Step, TranscriptCase } from './transcript.ts';
 

@@ -9,22 +9,22 @@ import {
   type RequestOptions,
   type WatchEvent,
   type WriteOptions,
-} from '../../src/api/client.ts';
-import type { Resource } from '../../src/api/resources.ts';
-import { systemContext } from '../../src/apiserver/controllers/controllers.ts';
-import type { JsonObject } from '../../src/apimachinery/json.ts';
-import { builtIn, groupVersionOf, type Kind } from '../../src/apimachinery/kinds.ts';
-import { patched, readPatch } from '../../src/apiserver/endpoints/handlers/patch-request.ts';
-import { Registry } from '../../src/apiserver/registry/registry.ts';
-import { serviceAddresses } from '../../src/apiserver/registry/core/service-addresses.ts';
-import { conflict, StatusError } from '../../src/apimachinery/status-error.ts';
-import { type Change, keyOf, Store } from '../../src/apiserver/storage/store.ts';
-import { strategies } from '../../src/apiserver/registry/strategy-table.ts';
-import type { World } from '../../src/apiserver/request/write-context.ts';
-import type { Clock } from '../../src/base/clock.ts';
-import { AgentError } from '../../src/base/errors.ts';
-import type { Random } from '../../src/base/random.ts';
-import type { KubeList, KubeObject, Pod } from '../../src/kube/types.ts';
+} from '../../api/client.ts';
+import type { Resource } from '../../api/resources.ts';
+import { systemContext } from '../../apiserver/controllers/controllers.ts';
+import type { JsonObject } from '../../apimachinery/json.ts';
+import { builtIn, groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
+import { patched, readPatch } from '../../apiserver/endpoints/handlers/patch-request.ts';
+import { Registry } from '../../apiserver/registry/registry.ts';
+import { serviceAddresses } from '../../apiserver/registry/core/service-addresses.ts';
+import { conflict, StatusError } from '../../apimachinery/status-error.ts';
+import { type Change, keyOf, Store } from '../../apiserver/storage/store.ts';
+import { strategies } from '../../apiserver/registry/strategy-table.ts';
+import type { World } from '../../apiserver/request/write-context.ts';
+import type { Clock } from '../../base/clock.ts';
+import { AgentError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import type { KubeList, KubeObject, Pod } from '../../kube/types.ts';
 
 /**
  * The rules and the storage of the embedded API server without HTTP: every call is complete when it returns, so that a test with a fake

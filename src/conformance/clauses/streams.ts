@@ -1,0 +1,297 @@
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { Pod } from '../../kube/types.ts';
+import type { LogOptions } from '../../provider/logs.ts';
+import type { ContainerRef } from '../../provider/refs.ts';
+import { type Clause, expect, needing, type Trial } from '../subject.ts';
+
+const area = 'streams';
+const execLack: NonNullable<Clause['needs']> = ({ provider, lacks = [] }) =>
+  lacks.includes('exec') || !provider.execSync ? 'execSync' : undefined;
+
+/** What an exec probe gets of a command in `main`. */
+const run = (t: Trial, container: ContainerRef, command: readonly string[], timeoutMs = 10_000) =>
+  t.during(
+    (async () => {
+      const answer = await t.provider.execSync?.(container, command, timeoutMs);
+      return {
+        exitCode: answer?.exitCode,
+        stdout: answer?.stdout.toString() ?? '',
+        stderr: answer?.stderr.toString() ?? '',
+      };
+    })(),
+  );
+
+/** What a container prints at its start. */
+const printing = 'echo one; echo two; echo three;';
+const lines = 'one\ntwo\nthree\n';
+
+/** A pod whose `main` prints and goes on running, once its log has all lines. */
+async function printed(t: Trial, more = 'exec sleep 600'): Promise<Pod> {
+  const pod = await t.started(t.commanding(t.pod(), `${printing} ${more}`));
+  await t.until(
+    async () => (await logOf(t, pod)).endsWith('three\n'),
+    async () => `the log is ${JSON.stringify(await logOf(t, pod))}`,
+    10_000,
+  );
+  return pod;
+}
+
+async function logOf(
+  t: Trial,
+  pod: Pod,
+  options: LogOptions = {},
+  container?: ContainerRef,
+): Promise<string> {
+  const parts: Buffer[] = [];
+  const sink = (bytes: Buffer): void => void parts.push(bytes);
+  const signal = new AbortController().signal;
+  const ref = container ?? (await t.ref(pod));
+  await t.during(t.provider.readLogs?.(ref, options, sink, signal) ?? Promise.resolve());
+  return Buffer.concat(parts).toString();
+}
+
+const expectLog = (seen: string, wanted: string): void => {
+  expect(seen === wanted, () => `the log is ${JSON.stringify(seen)} instead of ${JSON.stringify(wanted)}`);
+};
+
+const execs: readonly Clause[] = [
+  {
+    name: 'exec-runs-where-it-says',
+    area,
+    rule: 'R239',
+    law: 'A command is refused in a container that does not run.',
+    needs: execLack,
+    async check(t) {
+      const pod = await t.started(t.behaving(t.pod(), {}));
+      const container = await t.ref(pod);
+      const { exitCode } = await run(t, container, ['true']);
+      expect(exitCode === 0, () => `true ended with exit code ${exitCode ?? 'none'}`);
+      await t.kill(pod);
+      const refused = await run(t, container, ['true']).then(
+        () => false,
+        () => true,
+      );
+      expect(refused, () => 'a command was answered in a container that has ended');
+    },
+  },
+  {
+    name: 'exec-exit-codes-are-real',
+    area,
+    rule: 'R237',
+    law: 'A command is answered with its own exit code, also when that is not 0.',
+    needs: needing(['commands'], ['execSync']),
+    async check(t) {
+      const container = await t.ref(await t.started(t.behaving(t.pod(), {})));
+      for (const wanted of [0, 7]) {
+        const { exitCode } = await run(t, container, ['/bin/sh', '-c', `exit ${wanted}`]);
+        expect(exitCode === wanted, () => `exit ${wanted} is answered with ${exitCode ?? 'none'}`);
+      }
+    },
+  },
+  {
+    name: 'exec-output-is-whole',
+    area,
+    rule: 'R237',
+    law: 'A command is answered with all that it wrote to its standard output and its standard error, each on its own.',
+    needs: needing(['commands'], ['execSync']),
+    async check(t) {
+      const container = await t.ref(await t.started(t.behaving(t.pod(), {})));
+      const { stdout, stderr } = await run(t, container, ['/bin/sh', '-c', 'echo out; echo err >&2']);
+      expect(
+        stdout === 'out\n' && stderr === 'err\n',
+        () => `stdout is ${JSON.stringify(stdout)}, stderr is ${JSON.stringify(stderr)}`,
+      );
+    },
+  },
+  {
+    name: 'exec-has-a-deadline',
+    area,
+    rule: 'R237',
+    law: 'A command that takes longer than its timeout is answered with an error soon after that.',
+    needs: needing(['commands'], ['execSync']),
+    async check(t) {
+      const container = await t.ref(await t.started(t.behaving(t.pod(), {})));
+      const from = t.now();
+      const failed = await run(t, container, ['/bin/sleep', '5'], 1000).then(
+        () => false,
+        () => true,
+      );
+      const took = t.now() - from;
+      expect(failed && took < 4500, () => `it ${failed ? 'failed' : 'succeeded'} after ${took} ms`);
+    },
+  },
+  {
+    name: 'exec-streams-both-ways',
+    area,
+    rule: 'R247',
+    law: 'A command with streams reads the standard input, its output arrives, and it resolves with the exit code of the command.',
+    needs: needing(['commands'], ['exec']),
+    async check(t) {
+      const container = await t.ref(await t.started(t.behaving(t.pod(), {})));
+      const stdout = new PassThrough();
+      const output = text(stdout);
+      const io = { stdin: Readable.from([Buffer.from('to and fro\n')]), stdout, tty: false };
+      const command = ['/bin/sh', '-c', 'cat; exit 5'];
+      const exec = t.provider.exec?.(container, command, io, new AbortController().signal);
+      const exitCode = await t.during(exec ?? Promise.resolve(0));
+      stdout.end();
+      const seen = await output;
+      expect(seen === 'to and fro\n', () => `cat printed ${JSON.stringify(seen)}`);
+      expect(exitCode === 5, () => `exit 5 resolved with ${exitCode}`);
+    },
+  },
+];
+
+const logs: readonly Clause[] = [
+  {
+    name: 'logs-are-whole',
+    area,
+    rule: 'R161',
+    law: 'The log of a container has all lines that it printed, in order.',
+    needs: needing(['commands'], ['readLogs']),
+    check: async (t) => {
+      expectLog(await logOf(t, await printed(t)), lines);
+    },
+  },
+  {
+    name: 'logs-have-a-tail',
+    area,
+    rule: 'R161',
+    law: 'With tailLines, the log is its last lines.',
+    needs: needing(['commands'], ['readLogs']),
+    check: async (t) => {
+      expectLog(await logOf(t, await printed(t), { tailLines: 2 }), 'two\nthree\n');
+    },
+  },
+  {
+    name: 'logs-have-timestamps',
+    area,
+    rule: 'R161',
+    law: 'With timestamps, each line of the log begins with the time at which it was printed, and a space.',
+    needs: needing(['commands'], ['readLogs']),
+    async check(t) {
+      const seen = await logOf(t, await printed(t), { timestamps: true });
+      const all = seen.trimEnd().split('\n');
+      const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) \w+$/;
+      const times = all.map((line) => Date.parse(stamp.exec(line)?.[1] ?? ''));
+      const near = times.every((time) => Math.abs(time - t.now()) < 60_000);
+      expect(all.length === 3 && near, () => `the log is ${JSON.stringify(seen)}`);
+    },
+  },
+  {
+    name: 'logs-since',
+    area,
+    rule: 'R161',
+    law: 'With sinceTime, the log has no line that was printed before.',
+    needs: needing(['commands'], ['readLogs']),
+    async check(t) {
+      const pod = await printed(t);
+      expectLog(await logOf(t, pod, { sinceTime: t.now() + 60_000 }), '');
+      expectLog(await logOf(t, pod, { sinceTime: t.now() - 600_000 }), lines);
+    },
+  },
+  {
+    name: 'followed-logs-end',
+    area,
+    rule: 'R161',
+    law: 'A log that is followed goes on while the container runs, and ends when the container has ended.',
+    needs: needing(['commands'], ['readLogs']),
+    async check(t) {
+      const spec = { restartPolicy: 'Never' };
+      const pod = t.commanding(t.pod(spec), 'echo begin; sleep 1; echo end');
+      await t.sync(pod);
+      await t.reach(pod, 'running');
+      expectLog(await logOf(t, pod, { follow: true }), 'begin\nend\n');
+      const state = (await t.newest(pod))?.state;
+      expect(state === 'exited', () => `the log has ended while main is ${state ?? 'absent'}`);
+    },
+  },
+  {
+    name: 'logs-outlive-the-container',
+    area,
+    rule: 'R161',
+    law: 'The log of a container that has ended can be read.',
+    needs: needing(['commands'], ['readLogs']),
+    async check(t) {
+      const pod = t.commanding(t.pod({ restartPolicy: 'Never' }), `${printing} exit 0`);
+      await t.sync(pod);
+      await t.reach(pod, 'exited');
+      expectLog(await logOf(t, pod), lines);
+    },
+  },
+  {
+    name: 'logs-are-of-one-instance',
+    area,
+    rule: 'R223',
+    law: 'Each instance of a container has a log of its own, by its ID.',
+    needs: needing(['commands'], ['readLogs']),
+    async check(t) {
+      const pod = t.commanding(t.pod(), 'cat /proc/uptime; sleep 0.3; exit 1');
+      await t.sync(pod);
+      await t.reach(pod, 'exited');
+      const first = await t.ref(pod);
+      const before = await logOf(t, pod, {}, first);
+      await t.until(
+        async () => {
+          await t.sync(pod);
+          return (await t.newest(pod))?.restartCount === 1;
+        },
+        async () => `no second instance; restart count ${(await t.newest(pod))?.restartCount ?? 'none'}`,
+        40_000,
+      );
+      await t.reach(pod, 'exited');
+      expectLog(await logOf(t, pod, {}, first), before);
+      const second = await logOf(t, pod);
+      expect(
+        second.split('\n').length === 2 && second !== before,
+        () => `the log of the second is ${JSON.stringify(second)}`,
+      );
+    },
+  },
+];
+
+const connections: readonly Clause[] = [
+  {
+    name: 'attach-shows-output',
+    area,
+    rule: 'R247',
+    law: 'An attached client gets what the container prints from then on, and is let go when the container ends.',
+    needs: needing(['commands'], ['attach']),
+    async check(t) {
+      const script = 'i=0; while [ $i -lt 15 ]; do sleep 0.2; echo tick; i=$((i+1)); done';
+      const pod = t.commanding(t.pod({ restartPolicy: 'Never' }), script);
+      await t.sync(pod);
+      await t.reach(pod, 'running');
+      const stdout = new PassThrough();
+      const output = text(stdout);
+      const io = { stdout, tty: false };
+      await t.during(
+        t.provider.attach?.(await t.ref(pod), io, new AbortController().signal) ?? Promise.resolve(),
+      );
+      stdout.end();
+      const seen = await output;
+      expect(/^(tick\n)+$/.test(seen), () => `the client got ${JSON.stringify(seen)}`);
+    },
+  },
+  {
+    name: 'forwards-to-nowhere-end',
+    area,
+    rule: 'R247',
+    law: 'A forward to a port on which nothing listens ends within 10 s.',
+    needs: needing(['commands'], ['portForward']),
+    async check(t) {
+      const pod = await t.started(t.behaving(t.pod(), {}));
+      const status = await t.status(pod);
+      const stream = new PassThrough();
+      const forward = t.provider.portForward?.(status, 1, stream, new AbortController().signal);
+      await t.during(
+        (forward ?? Promise.resolve()).catch(() => undefined),
+        20_000,
+      );
+      stream.destroy();
+    },
+  },
+];
+
+export const streams: readonly Clause[] = [...execs, ...logs, ...connections];

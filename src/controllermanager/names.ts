@@ -1,5 +1,10 @@
 import type { ControllerContext } from './context.ts';
 import { addDeployments } from './apps/deployment-controller.ts';
+import { addStatefulSets } from './apps/stateful-set-controller.ts';
+import { addCronJobs } from './batch/cron-job-controller.ts';
+import { addJobs } from './batch/job-controller.ts';
+import { addTtlAfterFinished } from './batch/ttl-controller.ts';
+import { addDisruption } from './policy/disruption-controller.ts';
 import { addReplicaSets, addReplicationControllers } from './apps/replica-set-controller.ts';
 
 /** Starts a controller, and the kind that it acts on. */
@@ -10,7 +15,14 @@ export interface Initializer {
 
 /** The controllers, by kube-controller-manager's names. */
 export type ControllerName =
-  'deployment-controller' | 'replicaset-controller' | 'replicationcontroller-controller';
+  | 'cronjob-controller'
+  | 'deployment-controller'
+  | 'disruption-controller'
+  | 'job-controller'
+  | 'replicaset-controller'
+  | 'replicationcontroller-controller'
+  | 'statefulset-controller'
+  | 'ttl-after-finished-controller';
 
 /** What starts each controller. */
 export const initializers: Readonly<Record<ControllerName, Initializer>> = {
@@ -20,6 +32,11 @@ export const initializers: Readonly<Record<ControllerName, Initializer>> = {
     add: addReplicationControllers,
     kind: { group: '', resource: 'replicationcontrollers' },
   },
+  'statefulset-controller': { add: addStatefulSets, kind: { group: 'apps', resource: 'statefulsets' } },
+  'job-controller': { add: addJobs, kind: { group: 'batch', resource: 'jobs' } },
+  'cronjob-controller': { add: addCronJobs, kind: { group: 'batch', resource: 'cronjobs' } },
+  'ttl-after-finished-controller': { add: addTtlAfterFinished },
+  'disruption-controller': { add: addDisruption },
 };
 
 export const controllerNames: readonly ControllerName[] = Object.keys(initializers) as ControllerName[];

@@ -87,7 +87,8 @@ async function play(client: Client, behaviour: () => PodBehaviour, signal: Abort
     if (type !== 'ADDED' && type !== 'MODIFIED') continue;
     try {
       if (pod.metadata?.deletionTimestamp !== undefined) {
-        await client.delete(kinds.Pod, pod, { gracePeriodSeconds: 0 });
+        const preconditions = { uid: pod.metadata.uid ?? '' };
+        await client.delete(kinds.Pod, pod, { gracePeriodSeconds: 0, preconditions });
       } else if (pod.spec?.nodeName !== undefined && pod.status?.startTime === undefined) {
         const status = behaviour().start(pod);
         if (status) await client.status.update(kinds.Pod, { ...pod, status: { ...pod.status, ...status } });

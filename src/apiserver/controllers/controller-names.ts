@@ -14,6 +14,11 @@ export const controllerNames = [
   'deployment-controller',
   'replicaset-controller',
   'replicationcontroller-controller',
+  'statefulset-controller',
+  'job-controller',
+  'cronjob-controller',
+  'ttl-after-finished-controller',
+  'disruption-controller',
 ] as const;
 
 export type ControllerName = (typeof controllerNames)[number];
@@ -23,6 +28,11 @@ const aliases: Readonly<Record<string, ControllerName>> = tableOf({
   deployment: 'deployment-controller',
   replicaset: 'replicaset-controller',
   replicationcontroller: 'replicationcontroller-controller',
+  statefulset: 'statefulset-controller',
+  job: 'job-controller',
+  cronjob: 'cronjob-controller',
+  'ttl-after-finished': 'ttl-after-finished-controller',
+  disruption: 'disruption-controller',
   csrsigning: 'certificatesigningrequest-signing-controller',
   'clusterrole-aggregation': 'clusterrole-aggregation-controller',
   garbagecollector: 'garbage-collector-controller',

@@ -1,0 +1,205 @@
+import { isAvailable, isReady } from '../workload/pods.ts';
+import {
+  controllerReference,
+  isDeleted,
+  nameOf,
+  namespaceOf,
+  podOf,
+  scaledValue,
+  uidOf,
+} from '../workload/objects.ts';
+import { kinds } from '../../controller/kinds.ts';
+import type { Claim, Pod, PodTemplate, StatefulSet } from '../workload/types.ts';
+
+export const revisionLabel = 'controller-revision-hash';
+const podIndexLabel = 'apps.kubernetes.io/pod-index';
+const podNameLabel = 'statefulset.kubernetes.io/pod-name';
+
+/** A revision of the template. */
+export interface Revision {
+  readonly name: string;
+  readonly template: PodTemplate | undefined;
+}
+
+/** What a StatefulSet does next. */
+export interface StatefulPlan {
+  /** Ordinals to create, each with its revision. */
+  readonly create: readonly { readonly ordinal: number; readonly revision: Revision }[];
+  readonly remove: readonly Pod[];
+}
+
+/** Returns the ordinal of a pod of the set; -1: it is not one of them. */
+export function ordinalOf(set: StatefulSet, pod: Pod): number {
+  const name = nameOf(pod);
+  const prefix = `${nameOf(set)}-`;
+  const rest = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+  return /^(0|[1-9]\d*)$/.test(rest) ? Number(rest) : -1;
+}
+
+/** The first ordinal, and the one after the last. */
+export const ordinalsOf = ({ spec }: StatefulSet): readonly [from: number, to: number] => {
+  const from = spec?.ordinals?.start ?? 0;
+  return [from, from + (spec?.replicas ?? 1)];
+};
+
+export const isParallel = ({ spec }: StatefulSet): boolean => spec?.podManagementPolicy === 'Parallel';
+const revisionOf = ({ metadata }: Pod): string => metadata?.labels?.[revisionLabel] ?? '';
+const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded';
+
+/**
+ * Returns the pods to create and delete now. Ordered sets do one step at a time, and wait for each pod to be available, and for each deleted
+ * one to be gone.
+ */
+// eslint-disable-next-line complexity -- the steps of updateStatefulSet in their order
+export function planStateful(
+  set: StatefulSet,
+  pods: readonly Pod[],
+  { current, update, now }: { readonly current: Revision; readonly update: Revision; readonly now: number },
+): StatefulPlan {
+  const [from, to] = ordinalsOf(set);
+  const byOrdinal = new Map(pods.map((pod) => [ordinalOf(set, pod), pod]));
+  const least = set.spec?.minReadySeconds ?? 0;
+  const healthy = (pod: Pod): boolean => isAvailable(pod, least, now) && !isDeleted(pod);
+  const partition = partitionOf(set);
+  const create: { ordinal: number; revision: Revision }[] = [];
+  for (let ordinal = from; ordinal < to; ordinal++) {
+    const pod = byOrdinal.get(ordinal);
+    if (pod && hasEnded(pod) && !isDeleted(pod)) return { create, remove: [pod] };
+    if (!pod) create.push({ ordinal, revision: ordinal < partition ? current : update });
+    if (isParallel(set)) continue;
+    if (!pod || !healthy(pod)) return { create, remove: brokenOld(pod, { set, update, partition }) };
+  }
+  const surplus = [...byOrdinal]
+    .filter(([ordinal]) => ordinal >= 0 && (ordinal < from || ordinal >= to))
+    .sort(([one], [other]) => other - one)
+    .map(([, pod]) => pod);
+  const removable = surplus.filter((pod) => !isDeleted(pod));
+  if (isParallel(set))
+    return { create, remove: [...removable, ...outdated(set, byOrdinal, { update, healthy })] };
+  if (surplus.length > 0) return { create, remove: surplus[0] && !isDeleted(surplus[0]) ? [surplus[0]] : [] };
+  return { create, remove: outdated(set, byOrdinal, { update, healthy }) };
+}
+
+/** An unhealthy pod of an old revision is replaced, since a new template may repair it. */
+function brokenOld(
+  pod: Pod | undefined,
+  {
+    set,
+    update,
+    partition,
+  }: { readonly set: StatefulSet; readonly update: Revision; readonly partition: number },
+): readonly Pod[] {
+  if (!pod || isDeleted(pod) || isReady(pod) || set.spec?.updateStrategy?.type === 'OnDelete') return [];
+  return ordinalOf(set, pod) >= partition && revisionOf(pod) !== update.name ? [pod] : [];
+}
+
+/** Returns the first ordinal with the update revision. */
+export function partitionOf(set: StatefulSet): number {
+  if (set.spec?.updateStrategy?.type === 'OnDelete') return ordinalsOf(set)[0];
+  return ordinalsOf(set)[0] + (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0);
+}
+
+/** Returns the pods that a rolling update replaces now, the highest ordinal first; as many as may be unavailable. */
+// eslint-disable-next-line complexity -- the conditions of a rolling update in their order
+function outdated(
+  set: StatefulSet,
+  byOrdinal: ReadonlyMap<number, Pod>,
+  { update, healthy }: { readonly update: Revision; readonly healthy: (pod: Pod) => boolean },
+): readonly Pod[] {
+  if (set.spec?.updateStrategy?.type === 'OnDelete') return [];
+  const [from, to] = ordinalsOf(set);
+  const limit = set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
+  const most = Math.max(1, scaledValue(limit, to - from, 'up'));
+  const all = Array.from({ length: to - from }, (_, at) => byOrdinal.get(from + at));
+  let unavailable = all.filter((pod) => !pod || !healthy(pod)).length;
+  const remove: Pod[] = [];
+  for (let ordinal = to - 1; ordinal >= Math.max(from, partitionOf(set)); ordinal--) {
+    const pod = byOrdinal.get(ordinal);
+    if (!pod || isDeleted(pod) || revisionOf(pod) === update.name) continue;
+    if (healthy(pod) && unavailable >= most) break;
+    if (healthy(pod)) unavailable++;
+    remove.push(pod);
+  }
+  return remove;
+}
+
+/** Returns the claims of a pod, one for each template. */
+export const claimsOf = (set: StatefulSet, ordinal: number): readonly Claim[] =>
+  (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
+    ...template,
+    metadata: {
+      ...template.metadata,
+      namespace: namespaceOf(set),
+      name: `${nameOf(template)}-${nameOf(set)}-${ordinal}`,
+      labels: { ...template.metadata?.labels, ...set.spec?.selector.matchLabels },
+    },
+  }));
+
+/** Returns the owner of a claim by the retention policy, e.g. of a set whose deletion deletes its claims. */
+export function claimOwner(
+  set: StatefulSet,
+  pod: Pod,
+  isSurplus: boolean,
+): NonNullable<NonNullable<Claim['metadata']>['ownerReferences']> | undefined {
+  const { whenDeleted = 'Retain', whenScaled = 'Retain' } =
+    set.spec?.persistentVolumeClaimRetentionPolicy ?? {};
+  if (isSurplus && whenScaled === 'Delete')
+    return [{ apiVersion: 'v1', kind: 'Pod', name: nameOf(pod), uid: uidOf(pod) }];
+  if (whenDeleted !== 'Delete') return undefined;
+  const { controller: _c, blockOwnerDeletion: _b, ...owner } = controllerReference(set, kinds.StatefulSet);
+  return [owner];
+}
+
+/** Returns the pod of an ordinal: with its name, its host name and its claims. */
+export function statefulPod(set: StatefulSet, ordinal: number, { name: revision, template }: Revision): Pod {
+  const pod = podOf(template, set, kinds.StatefulSet);
+  const name = `${nameOf(set)}-${ordinal}`;
+  const labels = {
+    ...pod.metadata?.labels,
+    [podNameLabel]: name,
+    [podIndexLabel]: String(ordinal),
+    [revisionLabel]: revision,
+  };
+  const volumes = claimsOf(set, ordinal).map((claim, at) => ({
+    name: nameOf(set.spec?.volumeClaimTemplates?.[at] ?? {}),
+    persistentVolumeClaim: { claimName: nameOf(claim) },
+  }));
+  const own = new Set(volumes.map((volume) => volume.name));
+  const { spec } = pod;
+  return {
+    metadata: { ...pod.metadata, name, labels },
+    ...(spec && {
+      spec: {
+        ...spec,
+        hostname: name,
+        ...(set.spec?.serviceName !== undefined && { subdomain: set.spec.serviceName }),
+        volumes: [...(spec.volumes ?? []).filter((volume) => !own.has(volume.name)), ...volumes],
+      },
+    }),
+  };
+}
+
+/** Returns the status of a set. */
+export function statefulStatus(
+  set: StatefulSet,
+  pods: readonly Pod[],
+  { current, update, now }: { readonly current: Revision; readonly update: Revision; readonly now: number },
+): NonNullable<StatefulSet['status']> {
+  const alive = pods.filter((pod) => !hasEnded(pod) && !isDeleted(pod));
+  const of = (revision: Revision): number => alive.filter((pod) => revisionOf(pod) === revision.name).length;
+  const replicas = pods.length;
+  const ready = pods.filter((pod) => pod.status?.phase === 'Running' && isReady(pod));
+  const isDone =
+    of(update) === (set.spec?.replicas ?? 1) && of(update) === replicas && ready.length === replicas;
+  return {
+    observedGeneration: set.metadata?.generation ?? 0,
+    replicas,
+    readyReplicas: ready.length,
+    availableReplicas: ready.filter((pod) => isAvailable(pod, set.spec?.minReadySeconds ?? 0, now)).length,
+    currentReplicas: isDone ? of(update) : of(current),
+    updatedReplicas: of(update),
+    currentRevision: isDone ? update.name : current.name,
+    updateRevision: update.name,
+    collisionCount: set.status?.collisionCount ?? 0,
+  };
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { type CronSchedule, parseCronSchedule } from '../../../src/kube/cron-schedule.ts';
+import { missedTimes, nextTime } from '../../../src/controllermanager/batch/cron-times.ts';
+
+const schedule = (text: string): CronSchedule => {
+  const parsed = parseCronSchedule(text);
+  if (typeof parsed === 'string') throw new Error(parsed);
+  return parsed;
+};
+const next = (text: string, after: string, zone = 'UTC'): string | undefined => {
+  const at = nextTime(schedule(text), Date.parse(after), zone);
+  return at === undefined ? undefined : new Date(at).toISOString();
+};
+
+test('the next time matches all fields, on the clock of the zone', () => {
+  expect(next('*/15 * * * *', '2026-01-01T00:15:00Z')).toBe('2026-01-01T00:30:00.000Z');
+  expect(next('0 0 29 2 *', '2026-01-01T00:00:00Z')).toBe('2028-02-29T00:00:00.000Z');
+  expect(next('0 0 13 * 5', '2026-01-01T00:00:00Z')).toBe('2026-01-02T00:00:00.000Z');
+  expect(next('0 0 31 2 *', '2026-01-01T00:00:00Z')).toBeUndefined();
+  expect(next('0 9 * * *', '2026-07-01T00:00:00Z', 'Europe/Berlin')).toBe('2026-07-01T07:00:00.000Z');
+  // the clock never shows 2:30 on this day
+  expect(next('30 2 * * *', '2026-03-28T12:00:00Z', 'Europe/Berlin')).toBe('2026-03-30T00:30:00.000Z');
+  expect(next('@every 90s', '2026-01-01T00:00:00Z')).toBe('2026-01-01T00:01:30.000Z');
+});
+
+test('the last of many missed times is found', () => {
+  const [since, now] = [Date.parse('2024-01-01T00:00:00Z'), Date.parse('2026-01-01T00:00:30Z')];
+  const many = missedTimes(schedule('* * * * *'), 'UTC', { since, now });
+  expect(many.last).toBe(Date.parse('2026-01-01T00:00:00Z'));
+  expect(many.count).toBeGreaterThan(100);
+  expect(missedTimes(schedule('0 0 1 1 *'), 'UTC', { since, now })).toEqual({
+    last: Date.parse('2026-01-01T00:00:00Z'),
+    count: 2,
+  });
+});

@@ -1,5 +1,5 @@
 /**
- * `npm run churn -- [--provider cri|process|eci] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at
+ * `npm run churn -- [--provider cri|process|eci|kubernetes] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at
  * random moments while pods are created, changed and deleted; afterwards nothing may be lost, duplicated or left over. The cri provider
  * needs root and containerd. Exits with 1 and prints what was found on failure; `--keep` retains the agent's log and state.
  */
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { criBed, eciBed, processBed } from '../test/support/churn/beds.ts';
+import { kubernetesBed } from '../test/support/churn/kubernetes-bed.ts';
 import { Churn } from '../test/support/churn/churn.ts';
 import { whyNoContainerd } from '../test/support/containerd.ts';
 import { removeFolder } from '../test/support/mounts.ts';
@@ -27,8 +28,9 @@ if (![kills, seed, maxPods].every((value) => Number.isInteger(value) && value >=
   console.error('churn: --kills, --seed and --pods take a whole number');
   process.exit(2);
 }
-if (provider !== 'cri' && provider !== 'process' && provider !== 'eci') {
-  console.error('churn: --provider is cri, process or eci');
+const beds = { cri: criBed, process: processBed, eci: eciBed, kubernetes: kubernetesBed };
+if (!Object.hasOwn(beds, provider)) {
+  console.error(`churn: --provider is one of ${Object.keys(beds).join(', ')}`);
   process.exit(2);
 }
 const why = provider === 'cri' ? whyNoContainerd() : undefined;
@@ -39,7 +41,7 @@ if (why !== undefined) {
 console.log(`churn: ${provider}, ${kills} kills, seed ${seed}`);
 const dir = mkdtempSync(join(tmpdir(), 'pt-churn-'));
 const mark = `churn-${process.pid}`;
-const makeBed = { cri: criBed, process: processBed, eci: eciBed }[provider];
+const makeBed = beds[provider as keyof typeof beds];
 const bed = await makeBed({ dir, mark });
 const startedAt = performance.now();
 const log = (line: string): void => {

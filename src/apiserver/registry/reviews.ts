@@ -59,21 +59,28 @@ function decided(authorizer: Authorizer, attributes: Attributes): JsonObject {
   return { allowed: decision.allowed, ...(decision.reason && { reason: decision.reason }) };
 }
 
-function checkSpec(kind: string, spec: JsonObject, needsUser: boolean): void {
+/** Checks the specification of an access review. @throws {StatusError} 422 */
+function checkSpec(object: JsonObject, needsUser: boolean): void {
+  const spec = objectAt(object, 'spec');
   const faults = [];
-  if ((spec['resourceAttributes'] !== undefined) === (spec['nonResourceAttributes'] !== undefined))
+  const [resource, path] = [spec['resourceAttributes'], spec['nonResourceAttributes']];
+  if (resource !== undefined && path !== undefined) {
+    const { path: Path = '', verb: Verb = '' } = objectAt(spec, 'nonResourceAttributes');
+    const why = 'cannot be specified in combination with resourceAttributes';
+    faults.push(fault.invalid('spec.nonResourceAttributes', { Path, Verb }, why));
+  }
+  if (resource === undefined && path === undefined)
     faults.push(
       fault.invalid(
         'spec.resourceAttributes',
-        spec['resourceAttributes'] ?? null,
-        spec['resourceAttributes'] !== undefined
-          ? 'cannot be specified in combination with nonResourceAttributes'
-          : 'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+        null,
+        'exactly one of nonResourceAttributes or resourceAttributes must be specified',
       ),
     );
   if (needsUser && stringAt(spec, 'user') === '' && listAt(spec, 'groups').length === 0)
     faults.push(fault.invalid('spec.user', '', 'at least one of user or group must be specified'));
-  if (faults.length > 0) throw invalid(kind, 'authorization.k8s.io', '', faults);
+  // the kind in the error is the one that was sent
+  if (faults.length > 0) throw invalid(stringAt(object, 'kind'), 'authorization.k8s.io', '', faults);
 }
 
 /** Answers reviews: SelfSubjectReview, TokenReview and access reviews. @throws {StatusError} */
@@ -89,17 +96,17 @@ export async function review(
     case 'SelfSubjectReview':
       return { metadata: { creationTimestamp: seconds(at.now) }, status: { userInfo: userBody(at.user) } };
     case 'SelfSubjectAccessReview':
-      checkSpec(kind, spec, false);
+      checkSpec(object, false);
       return { metadata: managed, spec, status: decided(deps.authorizer, attributesOf(spec, at.user)) };
     case 'SubjectAccessReview':
-      checkSpec(kind, spec, true);
+      checkSpec(object, true);
       return {
         metadata: managed,
         spec,
         status: decided(deps.authorizer, attributesOf(spec, namedUser(spec))),
       };
     case 'LocalSubjectAccessReview': {
-      checkSpec(kind, spec, true);
+      checkSpec(object, true);
       const attributes = attributesOf(spec, namedUser(spec));
       if (attributes.namespace !== at.namespace)
         throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${at.namespace}`);

@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { standaloneContainerProvider } from '../agent/kuberuntime-provider.ts';
+import { containerProvider, standaloneContainerProvider } from '../agent/kuberuntime-provider.ts';
 import { systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import { FakeClock } from '../base/fake-clock.ts';
 import { silentLogger as logger } from '../base/logger.ts';
 import { systemRandom as random } from '../base/random.ts';
 import type { Behaviour, MakeWorld, ProbeResults, ProviderWorld } from '../conformance/world.ts';
+import { hostMounter } from '../containers/volumes/mounter.ts';
 import type { CriRuntime } from '../providers/cri/index.ts';
 import type { Pod } from '../kube/types.ts';
 
@@ -107,6 +108,12 @@ export async function processWorld(): Promise<ProviderWorld> {
     abilities: ['commands', 'hooks'],
     failNext: faults.failNext,
     useProbes: probes.use,
+    agent: () => {
+      const { runtime } = life;
+      const parts = { runtime, images: runtime, powers: processPowers(runtime) };
+      const options = { runtimeName: 'process', podLogsRoot: join(dir, 'logs') };
+      return { rootDir: join(dir, 'agent'), makeProvider: containerProvider(parts, options) };
+    },
     restart: async () => {
       life.runtime.close();
       life = await open();
@@ -154,12 +161,21 @@ export const criWorlds =
       return { runtime, provider };
     };
     let life = await open();
+    let hasAgent = false;
+    const { runtimeName = 'cri' } = await life.runtime.version({});
     return {
       provider: life.provider,
       image,
       abilities: ['commands', 'hooks'],
       failNext: faults.failNext,
       useProbes: probes.use,
+      agent: () => {
+        hasAgent = true;
+        const { runtime } = life;
+        const options = { runtimeName, podLogsRoot: join(dir, 'logs') };
+        const makeProvider = containerProvider({ runtime, images: runtime }, options);
+        return { rootDir: join(dir, 'agent'), mountsVolumes: true, makeProvider };
+      },
       ...(!(await hasEvents(life.runtime)) && { lacks: ['events'] }),
       restart: async () => {
         await life.runtime.close();
@@ -174,6 +190,7 @@ export const criWorlds =
             await runtime.removePodSandbox({ podSandboxId: id });
           }
         await runtime.close();
+        if (hasAgent) await hostMounter.unmount(join(dir, 'agent')); // an agent that mounts volumes shares its folder
         await remove();
       },
     };

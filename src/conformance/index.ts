@@ -39,10 +39,12 @@ export {
   type TestRunner,
 } from './runner.ts';
 export { Trial, type Clause } from './subject.ts';
+export type { AgentNode } from './agent-node.ts';
 export type { TrialNode } from './trial-node.ts';
 export {
   BrokenClause,
   type Ability,
+  type AgentAround,
   type Behaviour,
   type Lack,
   type MakeWorld,

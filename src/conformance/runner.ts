@@ -12,6 +12,7 @@ import { status } from './clauses/status.ts';
 import { streams } from './clauses/streams.ts';
 import { termination } from './clauses/termination.ts';
 import type { PodProvider } from '../provider/provider.ts';
+import { volumes } from './clauses/volumes.ts';
 import { type Clause, InapplicableClause, Trial } from './subject.ts';
 import type { MakeWorld, ProviderWorld } from './world.ts';
 
@@ -23,6 +24,7 @@ const clauses: readonly Clause[] = [
   ...init,
   ...probes,
   ...hooks,
+  ...volumes,
   ...streams,
   ...node,
   ...agentRestart,
@@ -73,6 +75,7 @@ export async function runClause(clause: Clause, make: MakeWorld): Promise<Clause
     const outcome = reason instanceof InapplicableClause ? 'not applicable' : 'failed';
     return { name, area, rule, law, outcome, detail: messageOf(reason) };
   } finally {
+    await trial.stop().catch(() => undefined);
     await world.close?.(trial.uids);
   }
 }

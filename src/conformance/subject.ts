@@ -5,6 +5,7 @@ import { uidOf } from '../kube/names.ts';
 import type { Container, Pod, PodSpec } from '../kube/types.ts';
 import type { NodeProvider, PodProvider, PodSyncResult } from '../provider/provider.ts';
 import type { ContainerRef } from '../provider/refs.ts';
+import { AgentNode } from './agent-node.ts';
 import { TrialNode } from './trial-node.ts';
 import { type Ability, type Behaviour, BrokenClause, type ProviderWorld } from './world.ts';
 import {
@@ -75,6 +76,7 @@ export class Trial {
   readonly #uidPrefix: string;
   readonly #pods: Pod[] = [];
   #node: TrialNode | undefined;
+  #agent: AgentNode | undefined;
   readonly image: string;
 
   constructor(world: ProviderWorld, random: Random = systemRandom) {
@@ -140,9 +142,25 @@ export class Trial {
     return this.#node;
   }
 
+  /** A whole agent around the provider, joined to an API server of its own; it ends with the clause. @throws {InapplicableClause} */
+  async agent(): Promise<AgentNode> {
+    const around = this.world.agent?.();
+    if (!around) throw new InapplicableClause('agent: the options of an agent around the provider');
+    this.#agent ??= await AgentNode.start(around, (pod) => void this.#pods.push(pod));
+    return this.#agent;
+  }
+
+  /** Ends the node and the agent around the provider. */
+  async stop(): Promise<void> {
+    await this.#node?.stop();
+    const agent = this.#agent;
+    this.#agent = undefined;
+    await agent?.stop();
+  }
+
   /** Kills what the clause has left running, for providers that are shared by all clauses. */
   async end(): Promise<void> {
-    await this.#node?.stop();
+    await this.stop();
     const uids = new Set(this.#pods.map(uidOf));
     const left = (await this.#provider.listPods()).filter(
       ({ uid, containers }) => uids.has(uid) && containers.some(({ state }) => state === 'running'),

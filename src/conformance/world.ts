@@ -1,3 +1,4 @@
+import type { AgentOptions } from '../agent/agent-options.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Pod } from '../kube/types.ts';
 import type { PodProvider } from '../provider/provider.ts';
@@ -36,6 +37,8 @@ export interface ProviderWorld {
   readonly restart?: () => Promise<PodProvider>;
   /** Gets the results of the node's probes, on which the provider restarts containers. Absent: clauses about that do not apply. */
   readonly useProbes?: (results: Readonly<Record<'liveness' | 'startup', ProbeResults>>) => void;
+  /** The options of an agent around the provider; absent: clauses about what an agent adds to containers do not apply. */
+  readonly agent?: () => AgentAround;
   /** The image of the clauses' containers. Default: `busybox`. */
   readonly image?: string;
   /** What the backend can do beyond the provider's methods. Default: none of it; the clauses that need it do not apply. */
@@ -57,6 +60,9 @@ export type Ability = 'commands' | 'hooks';
  * containers (`exec`), events of the runtime behind `onPodEvent` (`events`), and `sidecars`.
  */
 export type Lack = 'backOff' | 'exec' | 'events' | 'sidecars';
+
+/** What an agent is made of: its folder, and how it makes the provider that is checked. */
+export type AgentAround = Pick<AgentOptions, 'rootDir' | 'makeProvider' | 'mountsVolumes'>;
 
 /** The latest results of one kind of probe by container ID. */
 export interface ProbeResults {

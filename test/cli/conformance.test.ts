@@ -32,7 +32,7 @@ test('the memory provider keeps every law; the last line counts', async () => {
   expect(lines.at(-1)).toMatch(/^\d\d passed, 0 failed$/);
   expect(lines).toContain('lifecycle');
   const missing = lines.flatMap((line) => /\n {8}missing: (\w+)/.exec(line)?.[1] ?? []);
-  expect([...new Set(missing)].sort()).toEqual(['commands', 'runtimeHealth', 'useProbes']);
+  expect([...new Set(missing)].sort()).toEqual(['agent', 'commands', 'runtimeHealth', 'useProbes']);
 });
 
 test.each(['eci', 'mock'])('the provider %s keeps every law that applies', async (provider) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { processWorld } from '../../../src/app/conformance-own-worlds.ts';
-import { runProviderClauses } from '../../../src/conformance/index.ts';
+import type { ProviderContext } from '../../../src/agent/provider-context.ts';
+import { type AgentAround, runProviderClauses } from '../../../src/conformance/index.ts';
 import type { LogOptions, PodProvider, SyncPodRequest } from '../../../src/provider/index.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 
@@ -155,6 +156,43 @@ const mutants: readonly (readonly [what: string, clause: string, focus: string, 
   ],
 ];
 
+type Helper = ProviderContext['helper'];
+type RunOptions = Awaited<ReturnType<Helper['generateRunContainerOptions']>>;
+type HelperChange = (made: () => Promise<RunOptions>) => Promise<RunOptions>;
+
+const ofVariables =
+  (keeps: (name: string) => boolean): HelperChange =>
+  async (made) => {
+    const options = await made();
+    return { ...options, envs: options.envs?.filter(({ name }) => keeps(name)) ?? [] };
+  };
+
+/** Agents that hand containers something else than they should. */
+const helped: readonly (readonly [what: string, clause: string, change: HelperChange])[] = [
+  ['loses secrets in the environment', 'environment-from-objects', ofVariables((name) => name !== 'BY_KEY')],
+  ['knows no fields of pods', 'environment-from-the-pod', ofVariables((name) => name !== 'LABEL')],
+  ['knows no services', 'service-links', ofVariables((name) => !name.includes('_SERVICE_'))],
+  ['mounts nothing', 'volumes-of-objects', async (made) => ({ ...(await made()), mounts: [] })],
+  [
+    'starts without what is missing',
+    'missing-objects-hold-the-start',
+    (made) => made().catch(() => ({ envs: [{ name: 'COLOUR', value: 'blue' }] })),
+  ],
+];
+
+function helpedBy(around: AgentAround | undefined, change: HelperChange): AgentAround {
+  if (!around) throw new Error('the process provider has an agent');
+  return {
+    ...around,
+    makeProvider: (context) => {
+      const { helper } = context;
+      const generateRunContainerOptions: Helper['generateRunContainerOptions'] = (...call) =>
+        change(() => helper.generateRunContainerOptions(...call));
+      return around.makeProvider({ ...context, helper: { ...helper, generateRunContainerOptions } });
+    },
+  };
+}
+
 /** Clauses that a mutant breaks as well, since its fault is theirs too. */
 const also: Readonly<Record<string, readonly string[]>> = {
   'skips postStart': ['failed-post-start-ends-it'],
@@ -197,6 +235,18 @@ describe.concurrent('a process provider', () => {
       expect(failed.filter((name) => name !== clause && !also[what]?.includes(name))).toEqual([]);
     },
   );
+
+  test.for(helped)('that %s is caught by %s', { timeout: 120_000 }, async ([, clause, change]) => {
+    const results = await runProviderClauses(
+      async () => {
+        const world = await processWorld();
+        return { ...world, agent: () => helpedBy(world.agent?.(), change) };
+      },
+      { focus: 'volumes and environment' },
+    );
+    const failed = results.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
+    expect(failed).toEqual([clause]);
+  });
 
   test(
     'that hears nothing of probes is caught by both clauses about that',

@@ -4,12 +4,9 @@ import type { ObjectOf } from '../../controller/types.ts';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 
 export type Pod = ObjectOf<typeof kinds.Pod>;
-export type Node = ObjectOf<typeof kinds.Node>;
 export type ReplicaSet = ObjectOf<typeof kinds.ReplicaSet>;
-export type ReplicationController = ObjectOf<typeof kinds.ReplicationController>;
 export type Deployment = ObjectOf<typeof kinds.Deployment>;
 export type StatefulSet = ObjectOf<typeof kinds.StatefulSet>;
-export type DaemonSet = ObjectOf<typeof kinds.DaemonSet>;
 export type ControllerRevision = ObjectOf<typeof kinds.ControllerRevision>;
 export type Claim = ObjectOf<typeof kinds.PersistentVolumeClaim>;
 export type Job = ObjectOf<typeof kinds.Job>;

@@ -170,7 +170,8 @@ class World {
     const name = names[Math.floor(this.#random() * names.length)];
     if (chance < 0.1) await this.#refused();
     else if (name === undefined || (chance < 0.5 && names.length < 20)) await this.#create();
-    else if (chance < 0.8) await this.#scale(name);
+    else if (chance < 0.8 || names.length < 6)
+      await this.#scale(name); // some are left to check at the end
     else {
       await this.#client.delete(Memcached, { namespace: 'default', name });
       this.#sizes.delete(name);

@@ -46,13 +46,13 @@ export async function ociParts(dataDir: string, settings: EffectiveOptions): Pro
     shell: '/bin/sh',
   });
   const podLogs = join(dataDir, 'logs', 'pods');
-  const opened = Promise.withResolvers<OciRuntime>();
+  let opened: OciRuntime | undefined;
   return {
     node: {
       runtimeVersion: () => 'oci://1.0.0',
       labels: { ...agent.nodeLabels, [isolationLabel]: isolation.kind },
       images: async () =>
-        (await opened.promise).store.list().map(({ tags, digests, size }) => ({ tags, digests, size })),
+        (opened?.store.list() ?? []).map(({ tags, digests, size }) => ({ tags, digests, size })),
     },
     mountsVolumes: isolation.kind === 'namespaces' && !isolation.rootless,
     eviction: evictionOptions(kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet, podLogs),
@@ -66,7 +66,7 @@ export async function ociParts(dataDir: string, settings: EffectiveOptions): Pro
         logger,
         pull: (store) => pullInto(store, { arch: process.arch, clock }),
       });
-      opened.resolve(oci);
+      opened = oci;
       return providerOf(context, oci, { ...settings, podLogs });
     },
   };

@@ -93,7 +93,11 @@ function serve(front: Server, router: Router, connections: BoundedConnections): 
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });
+  // all of them, also those in their handshake: a server that does not listen itself, like http1, tracks no connections
+  const sockets = new Set<Socket>();
   front.prependListener('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
     connections.admit(socket);
   });
   front.on('secureConnection', (socket) => {
@@ -103,9 +107,9 @@ function serve(front: Server, router: Router, connections: BoundedConnections): 
     socket.destroy();
   });
   return () => {
-    http1.closeAllConnections();
     for (const session of sessions) session.destroy();
     for (const socket of upgraded) socket.destroy();
+    for (const socket of sockets) socket.destroy();
   };
 }
 

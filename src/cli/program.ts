@@ -1,8 +1,9 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
+import { examples, port, settingsOf, url } from './arguments.ts';
 import type { ConformanceOptions } from './conformance.ts';
 import { addApiServer, addEnvtestAssets, type ApiServerArguments } from './apiserver-command.ts';
 import { addControllerCommands } from './controller-commands.ts';
@@ -429,23 +430,4 @@ function shared(
     ...(logLevel !== undefined && { logLevel: logLevel as LogLevel }),
     ...(logFormat !== undefined && { logFormat: logFormat as LogFormat }),
   };
-}
-
-/** The path of a settings file, or settings that are JSON themselves. */
-const settingsOf = (text: string | undefined, cwd: string): string | undefined =>
-  text === undefined || text.startsWith('{') ? text : resolve(cwd, text);
-
-function port(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value <= 65_535) return value;
-  throw new InvalidArgumentError('it must be a number from 0 to 65535.');
-}
-
-function url(text: string): string {
-  if (URL.canParse(text) && /^https?:/.test(text)) return text;
-  throw new InvalidArgumentError('it must be an http:// or https:// URL.');
-}
-
-function examples(lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
 }

@@ -126,9 +126,6 @@ const machines: Readonly<
   loong64: { architecture: 'loong64' },
 });
 
-/** Returns the name of Go for a machine architecture of Node.js. */
-export const architectureOf = (arch: string): string => machines[arch]?.architecture ?? arch;
-
 /**
  * Selects the manifest for a machine from an index: by architecture, then by the best variant that the machine runs.
  *

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { quote } from '../../processes/shell-word.ts';
 
 /** A volume of a container, whose mount point exists. */
@@ -52,6 +53,7 @@ export function setupScript(setup: RootSetup): string {
       : `${mount} -t sysfs -o nosuid,nodev,noexec${privileged ? '' : ',ro'} sysfs sys`,
     ...(privileged ? [`${mount} --rbind /dev dev`] : deviceLines(mount)),
     ...setup.mounts.flatMap(({ source, target, readOnly }) => [
+      ...(target.startsWith('dev/') ? [pointLine(source, target)] : []),
       `${mount} --rbind ${quote(source)} ${quote(`./${target}`)}`,
       ...(readOnly ? [`${mount} -o remount,bind,ro ${quote(`./${target}`)}`] : []),
     ]),
@@ -84,6 +86,12 @@ function deviceLines(mount: string): readonly string[] {
     'ln -s /proc/self/fd/2 dev/stderr',
   ];
 }
+
+/** Creates the mount point of a volume below `/dev`, which covers the image's. */
+const pointLine = (source: string, target: string): string => {
+  const [from, to] = [quote(source), quote(`./${target}`)];
+  return `mkdir -p ${quote(`./${posix.dirname(target)}`)}; if [ -d ${from} ]; then mkdir -p ${to}; else : >>${to}; fi`;
+};
 
 const readonlyLine = (mount: string, path: string): string => {
   const target = quote(`.${path}`);

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -118,20 +118,24 @@ describe.runIf(hasRoot && here.includes('namespaces'))('a container in namespace
     const [outer, inner, file] = [join(dir, 'outer'), join(dir, 'inner'), join(dir, 'file')];
     for (const path of [outer, inner]) mkdirSync(path);
     writeFileSync(file, 'of the host\n');
+    const message = join(dir, 'message');
+    writeFileSync(message, '');
     const seen = await output(
       [
         'sh',
         '-c',
-        'echo a >/data/a; echo b >/data/in/b; ls /data /data/in; cat /etc/own.conf; echo c >/etc/own.conf',
+        'echo end >/dev/termination-log; echo a >/data/a; echo b >/data/in/b; ls /data /data/in; cat /etc/own.conf; echo c >/etc/own.conf',
       ],
       {
         mounts: [
           { containerPath: '/data', hostPath: outer },
+          { containerPath: '/dev/termination-log', hostPath: message },
           { containerPath: '/data/in', hostPath: inner },
           { containerPath: '/etc/own.conf', hostPath: file, readonly: true },
         ],
       },
     );
+    expect(readFileSync(message, 'utf8')).toBe('end\n');
     expect(seen).toContain('/data:\na\nin\n\n/data/in:\nb\nof the host\n');
     expect(seen).toContain('Read-only file system');
   });

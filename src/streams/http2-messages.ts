@@ -33,6 +33,9 @@ class Request extends Http2ServerRequest {
     const raw = rawHeaders.filter((_text, i) => !isPseudo(rawHeaders[i - (i % 2)] ?? ''));
     const plain = authority === undefined ? raw : [...raw, 'host', authority];
     super(stream, headers, options, plain);
+    // the pseudo headers stay behind: a proxy passes `headers` on, and they are no headers elsewhere
+    const own = Object.entries(headers).filter(([name]) => !isPseudo(name));
+    Object.defineProperty(this, 'headers', { value: Object.fromEntries(own) });
   }
 
   get headersDistinct(): NodeJS.Dict<string[]> {

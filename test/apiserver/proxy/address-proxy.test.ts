@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -112,3 +113,23 @@ test.runIf(host !== undefined)('a body goes through', async () => {
   );
   expect(answer.body).toBe('got {}');
 });
+
+test.skipIf(host === undefined)(
+  'requests over HTTP/2 are passed on without their pseudo headers',
+  async () => {
+    let seen: IncomingHttpHeaders = {};
+    await proxied((request, response) => {
+      seen = request.headers;
+      response.end('out');
+    });
+    const { port } = backend.address() as AddressInfo;
+    const session = connectHttp2(server.url, { ca: server.ca, ...server.admin });
+    const stream = session.request({ ':path': `/api/v1/nodes/http:n:${port}/proxy/y`, 'x-mine': 'a' });
+    let body = '';
+    for await (const chunk of stream) body += String(chunk);
+    session.close();
+    expect(body).toBe('out');
+    expect(seen).toMatchObject({ 'x-mine': 'a' });
+    expect(Object.keys(seen).filter((name) => name.startsWith(':'))).toEqual([]);
+  },
+);

@@ -44,7 +44,7 @@ describe.runIf(hasRoot).each(isolated)('a container of an image archive, isolate
   test('a web server answers, is seen into by exec, and stops by its signal with its logs complete', async () => {
     const port = await freePort();
     const { oci, ...run } = await open(kind);
-    const script = `mkdir -p /www; echo hello >/www/index.html; trap 'echo bye; kill $!; exit 3' TERM; httpd -f -p 127.0.0.1:${port} -h /www & echo up; wait`;
+    const script = `mkdir -p /www; echo hello >/www/index.html; trap 'echo bye; kill $! 2>/dev/null; exit 3' TERM; httpd -f -p 127.0.0.1:${port} -h /www & echo up; wait`;
     const id = await run.run(['sh', '-c', script]);
     await run.says('up');
     expect(await found('the server', () => get(port), { everyMs: 20 })).toBe('hello\n');

@@ -1,18 +1,21 @@
-// Prints the counts of the test runner's JSON report as the closing line; fails when nothing ran or something failed. Takes the exit code of
+// Prints the counts of the test runner's two JSON reports as the closing line; fails when nothing ran or something failed. Takes the exit code of
 // `npm run ok`.
 import { existsSync, readFileSync } from 'node:fs';
 
-const file = new URL('../reports/tests.json', import.meta.url);
-if (!existsSync(file)) {
+const reports = ['rooms', 'e2e']
+  .map((name) => new URL(`../reports/${name}.json`, import.meta.url))
+  .filter((file) => existsSync(file))
+  .map((file) => JSON.parse(readFileSync(file, 'utf8')));
+if (reports.length < 2) {
+  console.log(`${2 - reports.length} of the two groups of tests wrote no report`);
   console.log('0 passed, 1 failed');
   process.exit(1);
 }
-const {
-  numPassedTests: passed,
-  numFailedTests: failed,
-  numPendingTests: skipped,
-  testResults,
-} = JSON.parse(readFileSync(file, 'utf8'));
+const sum = (count) => reports.reduce((total, report) => total + count(report), 0);
+const passed = sum((report) => report.numPassedTests);
+const failed = sum((report) => report.numFailedTests);
+const skipped = sum((report) => report.numPendingTests);
+const testResults = reports.flatMap((report) => report.testResults);
 const failedTests = (suite) => suite.assertionResults.filter(({ status }) => status === 'failed');
 for (const suite of testResults)
   for (const test of failedTests(suite)) console.log(`failed: ${suite.name} > ${test.fullName}`);

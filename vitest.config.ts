@@ -5,7 +5,9 @@ const ci = process.env['CI'] !== undefined;
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
+    // a check runs both groups at once on two processors: what only waits gets more time there
+    testTimeout: ci ? 60_000 : 30_000,
+    hookTimeout: 60_000,
     // Two groups, one after the other: tests in processes of their own, as many at once as there are processors; then those that start the
     // command and real parts, which share the machine's ports, cgroups and container runtime.
     projects: [

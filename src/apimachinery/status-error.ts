@@ -1,3 +1,4 @@
+import { tableOf } from '../base/own.ts';
 import { goQuote } from '../go/go-quote.ts';
 import {
   bodyOf,
@@ -127,8 +128,9 @@ export const methodNotAllowed = (): StatusError =>
 export const noSuchResource = (): StatusError =>
   new StatusError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
 
-/** Reasons and texts for responses of another server, as in client-go's `NewGenericServerResponse`. */
-const serverReasons: Readonly<Record<number, readonly [reason: string, text: string]>> = {
+/** Reasons and texts for responses of another server, as in client-go's `NewGenericServerResponse`, by status code. */
+export const serverReasons: Readonly<Record<number, readonly [reason: string, text: string]>> = tableOf({
+  400: ['BadRequest', 'the server rejected our request for an unknown reason'],
   401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
   404: ['NotFound', 'the server could not find the requested resource'],
   405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
@@ -140,7 +142,7 @@ const serverReasons: Readonly<Record<number, readonly [reason: string, text: str
     'Timeout',
     'the server was unable to return a response in the time allotted, but may still be processing the request',
   ],
-};
+});
 
 export const internalError = (text: string): StatusError =>
   new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, {

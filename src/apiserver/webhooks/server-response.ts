@@ -1,24 +1,7 @@
-import { tableOf } from '../../base/own.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { findJsonFault } from '../../go/json-fault.ts';
 import { isObject, type JsonObject, stringAt } from '../../apimachinery/json.ts';
-import { StatusError } from '../../apimachinery/status-error.ts';
-
-/** client-go's texts for failed answers whose body is no Status, by status code. */
-const texts: Readonly<Record<number, readonly [reason: string, text: string]>> = tableOf({
-  400: ['BadRequest', 'the server rejected our request for an unknown reason'],
-  401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
-  404: ['NotFound', 'the server could not find the requested resource'],
-  405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
-  409: ['Conflict', 'the server reported a conflict'],
-  422: ['Invalid', 'the server rejected our request due to an error in our request'],
-  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
-  503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
-  504: [
-    'Timeout',
-    'the server was unable to return a response in the time allotted, but may still be processing the request',
-  ],
-});
+import { serverReasons, StatusError } from '../../apimachinery/status-error.ts';
 
 /** An answer of a webhook. */
 export interface WebhookAnswer {
@@ -44,7 +27,7 @@ export function failedAnswer({ status, type, text }: WebhookAnswer): StatusError
     return new StatusError(status, stringAt(body, 'reason'), stringAt(body, 'message') || 'unknown');
   const shown = isText(type) ? text.trim() : 'unknown';
   if (status === 403) return new StatusError(status, 'Forbidden', shown);
-  const found = texts[status];
+  const found = serverReasons[status];
   if (found) return new StatusError(status, ...found);
   return status >= 500
     ? new StatusError(

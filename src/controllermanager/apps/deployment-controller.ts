@@ -9,7 +9,15 @@ import type { Client, Request } from '../../controller/types.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { ControllerContext } from '../context.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
-import { controllerOf, isControlledBy, isDeleted, nameOf, namespaceOf, uidOf } from '../workload/objects.ts';
+import {
+  controllerOf,
+  isControlledBy,
+  isDeleted,
+  nameOf,
+  namespaceOf,
+  sameStatus,
+  uidOf,
+} from '../workload/objects.ts';
 import type { Condition, Deployment, ReplicaSet } from '../workload/types.ts';
 import {
   active,
@@ -330,10 +338,3 @@ const keepAnnotated = ({ sets }: Round, resizes: readonly Resize[]): readonly Re
 ];
 
 const isDone = ({ deployment }: Round): boolean => isComplete(deployment, deployment.status ?? {});
-
-/** Compares statuses; numbers that are absent are 0. */
-function sameStatus(one: object | undefined, other: object): boolean {
-  const filled = (status: object): object =>
-    Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0));
-  return sameJson(filled(one ?? {}), filled(other));
-}

@@ -1,6 +1,5 @@
 import { messageOf } from '../../base/errors.ts';
 import { hasCause, isNotFound } from '../../api/client.ts';
-import { sameJson } from '../../apimachinery/json.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
 import { kinds } from '../../controller/kinds.ts';
@@ -11,7 +10,16 @@ import type { LabelSelector } from '../../kube/label-selector.ts';
 import type { ControllerContext } from '../context.ts';
 import { burst, slowStart } from '../workload/batches.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
-import { controllerOf, isDeleted, nameOf, namespaceOf, podOf, prefixOf, uidOf } from '../workload/objects.ts';
+import {
+  controllerOf,
+  isDeleted,
+  nameOf,
+  namespaceOf,
+  podOf,
+  prefixOf,
+  sameStatus,
+  uidOf,
+} from '../workload/objects.ts';
 import { inDeletionOrder, isActive, nextAvailability } from '../workload/pods.ts';
 import type { Pod, PodTemplate, ReplicaSet } from '../workload/types.ts';
 import { type ReplicaFindings, replicaStatus } from './replica-status.ts';
@@ -190,10 +198,3 @@ class ReplicaReconciler<T extends Replicated> {
 
 /** Pods that have ended are left alone: they are neither adopted nor released. */
 const isCounted = ({ status }: Pod): boolean => status?.phase !== 'Succeeded' && status?.phase !== 'Failed';
-
-/** Compares statuses; numbers that are absent are 0. */
-function sameStatus(one: object | undefined, other: object): boolean {
-  const filled = (status: object): object =>
-    Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0));
-  return sameJson(filled(one ?? {}), filled(other));
-}

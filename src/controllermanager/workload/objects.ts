@@ -1,5 +1,5 @@
 import { fnv1a32 } from '../../base/fnv.ts';
-import { canonicalJson } from '../../apimachinery/json.ts';
+import { canonicalJson, sameJson } from '../../apimachinery/json.ts';
 import { apiVersionOf } from '../../controller/kinds.ts';
 import type { OwnerReference } from '../../controller/controllerutil/owner-references.ts';
 import type { Kind, KubeObject } from '../../controller/types.ts';
@@ -83,4 +83,11 @@ export function withCondition(
   const since = before?.status === set.status ? before.lastTransitionTime : undefined;
   all[at < 0 ? all.length : at] = { ...set, lastTransitionTime: since ?? time };
   return all;
+}
+
+/** Compares statuses; numbers that are absent are 0. */
+export function sameStatus(one: object | undefined, other: object): boolean {
+  const filled = (status: object): object =>
+    Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0));
+  return sameJson(filled(one ?? {}), filled(other));
 }

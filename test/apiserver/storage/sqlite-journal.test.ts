@@ -186,7 +186,7 @@ test('versions go on behind those of the rows', async () => {
   expect(version).toBeGreaterThan(1);
 });
 
-describe('what the system does not allow is told with the file', () => {
+describe('an error of the system names the file', () => {
   const index = new URL('../../../src/apiserver/index.ts', import.meta.url).href;
   /** Starts it as a user without rights, and returns what the failure says. */
   const failureAsNobody = (): { readonly name: string; readonly file: string; readonly code: string } => {

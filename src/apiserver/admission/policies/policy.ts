@@ -13,7 +13,7 @@ import { MatchConditions } from '../../cel/admission/match-conditions.ts';
 import { listType, nullType, boolType, stringType } from '../../cel/check/types.ts';
 import { objectType, patchType } from '../../cel/admission/patch-types.ts';
 import type { Entry, Store } from '../../storage/store.ts';
-import type { WebhookRule } from '../webhooks/webhook.ts';
+import { ruleOf, type WebhookRule } from '../webhooks/webhook.ts';
 
 /** Which requests a policy or a binding is about. */
 export interface Constraints {
@@ -80,21 +80,14 @@ const stored = {
   mutatingBindings: builtIn('mutatingadmissionpolicybindings', group),
 } satisfies Readonly<Record<string, Kind>>;
 
-const textsAt = (value: JsonObject, key: string): readonly string[] =>
-  listAt(value, key) as readonly string[];
-
-const ruleOf = (rule: JsonObject): PolicyRule => ({
-  operations: textsAt(rule, 'operations'),
-  apiGroups: textsAt(rule, 'apiGroups'),
-  apiVersions: textsAt(rule, 'apiVersions'),
-  resources: textsAt(rule, 'resources'),
-  scope: stringAt(rule, 'scope') || '*',
-  names: textsAt(rule, 'resourceNames'),
+const policyRuleOf = (rule: JsonObject): PolicyRule => ({
+  ...ruleOf(rule),
+  names: listAt(rule, 'resourceNames') as readonly string[],
 });
 
 const constraintsOf = (resources: JsonObject): Constraints => ({
-  rules: objectsAt(resources, 'resourceRules').map(ruleOf),
-  excluded: objectsAt(resources, 'excludeResourceRules').map(ruleOf),
+  rules: objectsAt(resources, 'resourceRules').map(policyRuleOf),
+  excluded: objectsAt(resources, 'excludeResourceRules').map(policyRuleOf),
   matchesEquivalent: (stringAt(resources, 'matchPolicy') || 'Equivalent') === 'Equivalent',
   namespaceSelector: objectAt(resources, 'namespaceSelector'),
   objectSelector: objectAt(resources, 'objectSelector'),
@@ -108,7 +101,7 @@ function bindingOf(binding: JsonObject): Binding {
       constraints: constraintsOf(objectAt(spec, 'matchResources')),
     }),
     ...(spec['paramRef'] !== undefined && { paramRef: objectAt(spec, 'paramRef') }),
-    actions: textsAt(spec, 'validationActions'),
+    actions: listAt(spec, 'validationActions') as readonly string[],
   };
 }
 

@@ -49,7 +49,8 @@ const configurations: Readonly<Record<WebhookType, Kind>> = {
 const textsAt = (value: JsonObject, key: string): readonly string[] =>
   listAt(value, key) as readonly string[];
 
-const ruleOf = (rule: JsonObject): WebhookRule => ({
+/** Reads a rule of a webhook, or what a rule of a policy has in common with it. */
+export const ruleOf = (rule: JsonObject): WebhookRule => ({
   operations: textsAt(rule, 'operations'),
   apiGroups: textsAt(rule, 'apiGroups'),
   apiVersions: textsAt(rule, 'apiVersions'),

@@ -151,7 +151,7 @@ export async function execStreams(
   const { terminal } = streams;
   const child = startExec(plan, { stdin: streams.stdin !== undefined, ...(terminal && { terminal }) });
   const report = launchReport(child, plan);
-  const leader = terminal && reported(child, terminal.leader);
+  const leader = terminal && reported(child, terminal.leader, signal);
   const abort = (): void => {
     endOf(child);
     if (leader?.pid !== undefined) sendSignal(-leader.pid, 'SIGKILL');
@@ -276,19 +276,27 @@ function unlinkedFile(path: string, text: string, uid: number): number {
   }
 }
 
-/** Reads the line that the first process on a terminal writes. */
-function reported(child: ChildProcess, tell: (pid: number) => void): { pid?: number } {
-  const found: { pid?: number } = {};
+/**
+ * Reads the line that the first process on a terminal writes. A leader whose pid is read only after `signal` aborted is killed
+ * then: it may ignore the hang-up of its terminal.
+ */
+function reported(
+  child: ChildProcess,
+  onLeader: (pid: number) => void,
+  signal: AbortSignal,
+): { pid?: number } {
+  const leader: { pid?: number } = {};
   const from = (child.stdio as readonly unknown[])[launchFd.leader] as Readable | undefined;
   from?.on('error', () => undefined);
   from?.once('data', (line: Buffer) => {
     const pid = Number(line.toString());
     from.destroy();
     if (!(pid > 1)) return;
-    found.pid = pid;
-    tell(pid);
+    leader.pid = pid;
+    if (signal.aborted) sendSignal(-pid, 'SIGKILL');
+    else onLeader(pid);
   });
-  return found;
+  return leader;
 }
 
 function execFault(fault: string): string {

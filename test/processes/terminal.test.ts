@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readIfThere } from '../../src/processes/files.ts';
@@ -103,7 +104,20 @@ describe('exec with a terminal', () => {
     const pid = Number(/pid=(\d+)/.exec(client.seen)?.[1]);
     gone.abort();
     await code;
-    await expect.poll(() => isThere(pid)).toBe(false);
+    await expect.poll(() => isThere(pid), { timeout: 10_000 }).toBe(false);
+  });
+
+  test('ends with a client that leaves before the agent has read which process leads the terminal', async () => {
+    const file = join(bench.dir, 'pid');
+    const gone = new AbortController();
+    const line = `trap "" HUP TERM; echo "$$" >${file}; while :; do sleep 0.05; done`;
+    const code = exec(new TerminalClient(), line, gone.signal);
+    await expect.poll(children, { interval: 1 }).toMatch(/script/);
+    // The event loop stands still here, so that nothing is read from the terminal's process before the abort.
+    const pid = blockUntil(() => Number(readIfThere(file)?.trim() ?? 0));
+    gone.abort();
+    await code;
+    await expect.poll(() => isThere(pid), { timeout: 10_000 }).toBe(false);
   });
 
   test('100 of them leave neither descriptors nor processes behind', async () => {
@@ -198,6 +212,17 @@ const children = (): string =>
     .filter((pid) => pid !== '')
     .map((pid) => readIfThere(`/proc/${pid}/stat`) ?? '')
     .join('');
+/** Blocks the thread until a value is there, 10 s at most. */
+function blockUntil(value: () => number): number {
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  for (let round = 0; round < 1000; round++) {
+    const current = value();
+    if (current > 0) return current;
+    Atomics.wait(cell, 0, 0, 10);
+  }
+  throw new Error('nothing came within 10 s');
+}
+
 /** The dead that wait for init to collect them are not there. */
 function isThere(pid: number): boolean {
   const stat = readStat(pid);

@@ -11,7 +11,7 @@ import {
 } from '../workload/objects.ts';
 import type { CronJob, Job } from '../workload/types.ts';
 import { missedTimes, nextTime, tooMany } from './cron-times.ts';
-import { conditionOf, isFinished } from './job-decisions.ts';
+import { conditionOf, isFinished } from './job-conditions.ts';
 
 /** An Event of a plan. */
 export interface Note {

@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts';
 import { hasCause, isNotFound } from '../../api/client.ts';
-import { sameJson } from '../../apimachinery/json.ts';
+import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { rawPatch } from '../../controller/client/patches.ts';
 import { kinds } from '../../controller/kinds.ts';
@@ -8,20 +8,19 @@ import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
 import type { Client, Request } from '../../controller/types.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { ControllerContext } from '../context.ts';
-import { burst, slowStart } from '../workload/batches.ts';
+import { slowStart } from '../workload/batches.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
-import { controllerOf, isDeleted, nameOf, podOf, uidOf } from '../workload/objects.ts';
+import { controllerOf, isDeleted, nameOf, namespaceOf, sameStatus, uidOf } from '../workload/objects.ts';
 import type { Job, Pod } from '../workload/types.ts';
-import {
-  conditionOf,
-  type Failures,
-  isFinished,
-  isTracked,
-  type JobPlan,
-  planJob,
-  trackingFinalizer,
-} from './job-decisions.ts';
-import { indexAnnotation } from './job-indexes.ts';
+import { type Failures, noFailures } from './job-backoff.ts';
+import { conditionOf, isFinished } from './job-conditions.ts';
+import { type JobPlan, type NewPod, planJob } from './job-decisions.ts';
+import { isTracked, trackingFinalizer } from './job-ends.ts';
+import { jobPod } from './job-pods.ts';
+
+/** The controller that a Job without `managedBy` has, and what that field says for it. */
+const ownName = 'kubernetes.io/job-controller';
+const nameLabel = 'batch.kubernetes.io/job-name';
 
 /** Starts the controller of Jobs. */
 export function addJobs(context: ControllerContext): void {
@@ -30,23 +29,25 @@ export function addJobs(context: ControllerContext): void {
     .named('job-controller')
     .for(kinds.Job)
     .owns(kinds.Pod)
+    .watches(
+      kinds.Pod,
+      // a pod that a Job leaves behind still has the finalizer
+      enqueueRequestsFromMapFunc((pod) => {
+        const name = pod.metadata?.labels?.[nameLabel];
+        if (!isTracked(pod) || controllerOf(pod) || name === undefined) return [];
+        return [{ namespace: namespaceOf(pod), name }];
+      }),
+    )
     .withOptions({ maxConcurrentReconciles: 5 })
     .complete((request, call) => reconciler.reconcile(request, call));
 }
-
-interface Record extends Failures {
-  /** UIDs of the pods that are counted. */
-  readonly seen: ReadonlySet<string>;
-}
-
-const noFailures: Record = { count: 0, last: 0, seen: new Set() };
 
 class JobReconciler {
   readonly #context: ControllerContext;
   readonly #client: Client;
   readonly #events: EventRecorder;
   /** Failures in a row, by the UID of the Job. */
-  readonly #failures = new Map<string, Record>();
+  readonly #failures = new Map<string, Failures>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
@@ -56,6 +57,7 @@ class JobReconciler {
 
   async reconcile(request: Request, { signal }: ReconcileContext): Promise<Result | undefined> {
     const job = await this.#get(request, signal);
+    if (job && (job.spec?.managedBy ?? ownName) !== ownName) return undefined;
     const { namespace } = request;
     const all = await this.#client.list(kinds.Pod, { namespace, signal });
     const left = all.filter((pod) => isLeft(pod, request, job));
@@ -67,6 +69,7 @@ class JobReconciler {
       owner: job,
       ownerKind: kinds.Job,
       selects: selectorOf(job.spec?.selector),
+      finalizer: trackingFinalizer,
       signal,
     });
     if (isFinished(job)) {
@@ -88,44 +91,24 @@ class JobReconciler {
 
   async #act(job: Job, pods: readonly Pod[], signal: AbortSignal): Promise<Result | undefined> {
     const now = this.#context.clock.now();
-    const failures = this.#recordEnds(job, pods, now);
+    const failures = this.#failures.get(uidOf(job)) ?? noFailures;
     const plan = planJob(job, { pods, now, failures });
-    await this.#removeAll(job, plan, signal);
-    const written = await this.#write(job, plan, signal);
+    await this.#release(plan.surplus, signal);
+    await this.#delete(job, [...plan.surplus, ...plan.end], signal);
+    const { error } = await this.#create(job, plan.create, signal);
+    if (error === undefined) await this.#write(job, plan, signal);
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- it is what a call was rejected with
+    else throw error;
+    this.#failures.set(uidOf(job), plan.failures);
     await this.#release(plan.release, signal);
-    if (plan.create > 0) await this.#create(written, plan, signal);
     return plan.after === undefined ? undefined : { requeueAfter: plan.after };
   }
 
-  /** Counts failures in a row by the pods that have ended, each once. */
-  #recordEnds(job: Job, pods: readonly Pod[], now: number): Failures {
-    let failures = this.#failures.get(uidOf(job)) ?? noFailures;
-    for (const pod of pods.filter(isTracked)) {
-      const uid = uidOf(pod);
-      if (failures.seen.has(uid)) continue;
-      const seen = new Set([...failures.seen, uid]);
-      if (pod.status?.phase === 'Succeeded') failures = { count: 0, last: 0, seen };
-      else if (pod.status?.phase === 'Failed') failures = { count: failures.count + 1, last: now, seen };
-    }
-    this.#failures.set(uidOf(job), failures);
-    return failures;
-  }
-
-  async #write(job: Job, { status }: JobPlan, signal: AbortSignal): Promise<Job> {
-    if (sameJson(job.status ?? {}, status)) return job;
+  async #write(job: Job, { status }: JobPlan, signal: AbortSignal): Promise<void> {
+    if (sameStatus(job.status, status)) return;
     const written = await this.#client.status.update(kinds.Job, { ...job, status }, { signal });
-    for (const [type, event] of [
-      ['Complete', 'Completed'],
-      ['Failed', ''],
-      ['Suspended', 'Suspended'],
-    ] as const) {
-      const condition = conditionOf(written, type);
-      if (!condition || conditionOf(job, type)) continue;
-      const level = type === 'Failed' ? 'Warning' : 'Normal';
-      const message = type === 'Complete' ? 'Job completed' : (condition.message ?? '');
-      this.#events.event(job, level, event || (condition.reason ?? ''), message);
-    }
-    return written;
+    for (const { type, reason, message } of newsOf(job, written))
+      this.#events.event(job, type, reason, message);
   }
 
   /** Removes the finalizers of pods whose end is counted. */
@@ -137,18 +120,22 @@ class JobReconciler {
     }
   }
 
-  async #removeAll(job: Job, { remove }: JobPlan, signal: AbortSignal): Promise<void> {
-    for (const pod of remove) {
+  async #delete(job: Job, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
+    for (const pod of pods) {
       const preconditions = { uid: uidOf(pod) };
       await ignoreMissing(this.#client.delete(kinds.Pod, pod, { preconditions, signal }));
       this.#events.event(job, 'Normal', 'SuccessfulDelete', `Deleted pod: ${nameOf(pod)}`);
     }
   }
 
-  async #create(job: Job, { create, indexes }: JobPlan, signal: AbortSignal): Promise<void> {
-    const { error } = await slowStart(Math.min(create, burst), async (at) => {
+  async #create(
+    job: Job,
+    pods: readonly NewPod[],
+    signal: AbortSignal,
+  ): Promise<{ readonly error?: unknown }> {
+    return slowStart(pods.length, async (at) => {
       try {
-        const pod = await this.#client.create(kinds.Pod, jobPod(job, indexes[at]), { signal });
+        const pod = await this.#client.create(kinds.Pod, jobPod(job, pods[at] ?? {}), { signal });
         this.#events.event(job, 'Normal', 'SuccessfulCreate', `Created pod: ${nameOf(pod)}`);
       } catch (reason) {
         if (hasCause(reason, 'NamespaceTerminating')) return;
@@ -156,54 +143,45 @@ class JobReconciler {
         throw reason;
       }
     });
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- it is what a call was rejected with
-    if (error !== undefined) throw error;
   }
 }
 
-/** True for a pod that still has the finalizer of a Job of this name which does not exist any more, or is being deleted. */
-function isLeft(pod: Pod, { name }: Request, job: Job | undefined): boolean {
-  const owner = controllerOf(pod);
-  if (!isTracked(pod)) return false;
-  if (owner?.kind !== 'Job' || owner.name !== name) return false;
-  return !job || owner.uid !== uidOf(job) || isDeleted(job);
+/** Returns the Events of a change of a Job's conditions. */
+function newsOf(
+  before: Job,
+  after: Job,
+): readonly { type: 'Normal' | 'Warning'; reason: string; message: string }[] {
+  const begins = (type: string): boolean => !!conditionOf(after, type) && !conditionOf(before, type);
+  const failed = conditionOf(after, 'Failed');
+  const { succeeded = 0 } = after.status ?? {};
+  const news: [boolean, 'Normal' | 'Warning', string, string][] = [
+    [begins('Suspended'), 'Normal', 'Suspended', 'Job suspended'],
+    [
+      !!conditionOf(before, 'Suspended') && !conditionOf(after, 'Suspended'),
+      'Normal',
+      'Resumed',
+      'Job resumed',
+    ],
+    [
+      begins('Complete') && succeeded > (after.spec?.completions ?? Infinity),
+      'Warning',
+      'TooManySucceededPods',
+      'Too many succeeded pods running after completion count reached',
+    ],
+    [begins('Complete'), 'Normal', 'Completed', 'Job completed'],
+    [begins('Failed'), 'Warning', failed?.reason ?? '', failed?.message ?? ''],
+  ];
+  return news.filter(([isNews]) => isNews).map(([, type, reason, message]) => ({ type, reason, message }));
 }
 
-/** Returns a pod of a Job; of an indexed one with its index in name, label, annotation and environment. */
-export function jobPod(job: Job, index: number | undefined): Pod {
-  const pod = podOf(job.spec?.template, job, kinds.Job);
-  const finalizers = [...(pod.metadata?.finalizers ?? []), trackingFinalizer];
-  if (index === undefined)
-    return { ...pod, metadata: { ...pod.metadata, finalizers, generateName: `${nameOf(job)}-` } };
-  const mark = { [indexAnnotation]: String(index) };
-  const variable = {
-    name: 'JOB_COMPLETION_INDEX',
-    valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.annotations['${indexAnnotation}']` } },
-  };
-  const withIndex = <C extends { env?: { name: string }[] }>(containers: readonly C[]): C[] =>
-    containers.map((one) =>
-      one.env?.some(({ name }) => name === variable.name)
-        ? one
-        : { ...one, env: [...(one.env ?? []), variable] },
-    );
-  const { spec } = pod;
-  return {
-    metadata: {
-      ...pod.metadata,
-      finalizers,
-      generateName: `${nameOf(job)}-${index}-`,
-      labels: { ...pod.metadata?.labels, ...mark },
-      annotations: { ...pod.metadata?.annotations, ...mark },
-    },
-    ...(spec && {
-      spec: {
-        ...spec,
-        hostname: `${nameOf(job)}-${index}`,
-        containers: withIndex(spec.containers),
-        ...(spec.initContainers && { initContainers: withIndex(spec.initContainers) }),
-      },
-    }),
-  };
+/** True for a pod that still has the finalizer, but not the Job which it was created for, or one that is being deleted. */
+function isLeft(pod: Pod, { name }: Request, job: Job | undefined): boolean {
+  if (!isTracked(pod)) return false;
+  const owner = controllerOf(pod);
+  if (!owner)
+    return pod.metadata?.labels?.[nameLabel] === name && (!job || isDeleted(job) || isFinished(job));
+  if (owner.kind !== 'Job' || owner.name !== name) return false;
+  return !job || owner.uid !== uidOf(job) || isDeleted(job);
 }
 
 async function ignoreMissing(call: Promise<unknown>): Promise<void> {

@@ -1,272 +1,213 @@
 import { seconds } from '../../apimachinery/times.ts';
-import { isActive, isReady, isTerminating } from '../workload/pods.ts';
-import { createdMs, uidOf, withCondition } from '../workload/objects.ts';
+import { burst } from '../workload/batches.ts';
+import { inDeletionOrder, isActive, isReady, isTerminating } from '../workload/pods.ts';
 import type { Condition, Job, Pod } from '../workload/types.ts';
-import { completedIndexes, indexesText, indexOf } from './job-indexes.ts';
-import { matchFailurePolicy } from './pod-failure-policy.ts';
+import { pauseOfIndex } from './index-failures.ts';
+import { type Failures, failuresAfter, pauseAfter } from './job-backoff.ts';
+import { withJobCondition } from './job-conditions.ts';
+import { endsOf, type Ends, isIndexed, replacesOnlyFailed, trackEnds, type Tracking } from './job-ends.ts';
+import { IndexSet, indexOf } from './job-indexes.ts';
+import { completionsReached, deadlineOf, type End, endOf, type Findings } from './job-outcome.ts';
 
-export const trackingFinalizer = 'batch.kubernetes.io/job-tracking';
 type Status = NonNullable<Job['status']>;
 
-/** What a Job does next. */
+/** A pod to create. */
+export interface NewPod {
+  /** Of an indexed Job. */
+  readonly index?: number;
+  /** The failed pod that it succeeds, of a Job that counts the failures of each index. */
+  readonly last?: Pod;
+}
+
+/** What a Job does next. The pods come first, then the status, then the finalizers. */
 export interface JobPlan {
+  readonly create: readonly NewPod[];
+  /** Pods that are deleted since the Job ends. */
+  readonly end: readonly Pod[];
+  /** Pods too many: they lose their finalizer before they are deleted, and do not count as failed. */
+  readonly surplus: readonly Pod[];
   readonly status: Status;
   /** Pods whose end the status has: their finalizer is removed after the status is written. */
   readonly release: readonly Pod[];
-  readonly remove: readonly Pod[];
-  /** How many pods to create; of an indexed Job, with these indexes. */
-  readonly create: number;
-  readonly indexes: readonly number[];
+  readonly failures: Failures;
   /** When the Job is looked at again without an event, ms from now. */
   readonly after?: number;
 }
 
-/** Failures since the last success, for the back-off. */
-export interface Failures {
-  readonly count: number;
-  /** ms */
-  readonly last: number;
-}
-
-export const conditionOf = ({ status }: Job, type: string): Condition | undefined =>
-  status?.conditions?.find((one) => one.type === type && one.status === 'True');
-
-/** True once the Job is complete or has failed. */
-export const isFinished = (job: Job): boolean =>
-  conditionOf(job, 'Complete') !== undefined || conditionOf(job, 'Failed') !== undefined;
-
-export const isTracked = ({ metadata }: Pod): boolean =>
-  metadata?.finalizers?.includes(trackingFinalizer) === true;
-
-const isIndexed = ({ spec }: Job): boolean => spec?.completionMode === 'Indexed';
-
-/** True for a pod that has failed; one that is being deleted counts as such, unless only failed pods are replaced. */
-const hasFailed = ({ spec }: Job, { metadata, status }: Pod): boolean =>
-  status?.phase === 'Failed' ||
-  (spec?.podReplacementPolicy !== 'Failed' &&
-    metadata?.deletionTimestamp !== undefined &&
-    status?.phase !== 'Succeeded');
-
-/** The ends of pods that are counted, and those whose pods are yet to be released. */
-interface Count {
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
-  readonly completed: ReadonlySet<number>;
-  readonly release: readonly Pod[];
-  /** Why the policy of pod failures ends the Job. */
-  readonly policyFailure?: string;
-}
-
-/** Counts the ends of pods: UIDs are recorded in the status while pods have their finalizer, so that each counts once. */
-// eslint-disable-next-line complexity -- the cases of trackJobStatusAndRemoveFinalizers in their order
-export function countEnds(job: Job, pods: readonly Pod[]): Count {
-  const { status = {} } = job;
-  const tracked = new Map(pods.filter(isTracked).map((pod) => [uidOf(pod), pod]));
-  const before = status.uncountedTerminatedPods ?? {};
-  const split = (uids: readonly string[] = []): [kept: string[], counted: number] => {
-    const kept = uids.filter((uid) => tracked.has(uid));
-    return [kept, uids.length - kept.length];
-  };
-  const [succeeded, newlySucceeded] = split(before.succeeded);
-  const [failed, newlyFailed] = split(before.failed);
-  const release: Pod[] = [];
-  let policyFailure: string | undefined;
-  for (const [uid, pod] of tracked) {
-    const isFailure = hasFailed(job, pod);
-    if (pod.status?.phase !== 'Succeeded' && !isFailure) continue;
-    release.push(pod);
-    if (!isFailure) {
-      if (!isIndexed(job) && !succeeded.includes(uid)) succeeded.push(uid);
-      continue;
-    }
-    const match =
-      pod.status?.phase === 'Failed' ? matchFailurePolicy(job.spec?.podFailurePolicy, pod) : undefined;
-    if (match?.action === 'FailJob') policyFailure ??= match.message;
-    if (match?.action !== 'Ignore' && !failed.includes(uid)) failed.push(uid);
-  }
-  const completed = completedIndexes(job, pods);
-  return {
-    succeeded: isIndexed(job) ? completed.size : (status.succeeded ?? 0) + newlySucceeded,
-    failed: (status.failed ?? 0) + newlyFailed,
-    uncounted: { succeeded, failed },
-    completed,
-    release,
-    ...(policyFailure !== undefined && { policyFailure }),
-  };
-}
-
-type End = Pick<Condition, 'type' | 'reason' | 'message'>;
-
-/** Returns why a Job ends now; undefined: it goes on. */
-// eslint-disable-next-line complexity -- the reasons of syncJob in their order
-function endOf(
-  job: Job,
-  count: Count,
-  { pods, now }: { readonly pods: readonly Pod[]; readonly now: number },
-): End | undefined {
-  const begun = ['FailureTarget', 'SuccessCriteriaMet'].flatMap((type) => conditionOf(job, type) ?? [])[0];
-  if (begun) return begun;
-  const fails = (reason: string, message: string): End => ({ type: 'FailureTarget', reason, message });
-  const { spec, status } = job;
-  if (count.policyFailure !== undefined) return fails('PodFailurePolicy', count.policyFailure);
-  const limit = spec?.backoffLimit ?? 6;
-  const failed = count.failed + count.uncounted.failed.length;
-  if (failed > limit || restartsExceed(job, pods, limit))
-    return fails('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
-  const deadline = deadlineOf(job);
-  if (deadline !== undefined && status?.startTime !== undefined && spec?.suspend !== true && now >= deadline)
-    return fails('DeadlineExceeded', 'Job was active longer than specified deadline');
-  const succeeded = count.succeeded + count.uncounted.succeeded.length;
-  const active = pods.some(isActive);
-  const isDone = spec?.completions === undefined ? succeeded > 0 && !active : succeeded >= spec.completions;
-  return isDone
-    ? {
-        type: 'SuccessCriteriaMet',
-        reason: 'CompletionsReached',
-        message: 'Reached expected number of succeeded pods',
-      }
-    : undefined;
-}
-
-/** Restarts count where containers restart within their pod. */
-function restartsExceed({ spec }: Job, pods: readonly Pod[], limit: number): boolean {
-  if (spec?.template.spec?.restartPolicy !== 'OnFailure') return false;
-  const restarts = pods
-    .filter(isActive)
-    .flatMap(({ status }) => [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])])
-    .reduce((sum, { restartCount }) => sum + restartCount, 0);
-  return limit === 0 ? restarts > 0 : restarts >= limit;
-}
-
-function deadlineOf({ spec, status }: Job): number | undefined {
-  if (spec?.activeDeadlineSeconds === undefined || status?.startTime === undefined) return undefined;
-  return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000;
-}
-
-/** The first pause after a failure, and the longest, ms. */
-const backoffMs = 10_000;
-const longestBackoffMs = 600_000;
-
-/** Returns how long no pod is created after failures, ms. */
-export const backoffAfter = ({ count, last }: Failures, now: number): number =>
-  count === 0 ? 0 : Math.max(0, last + Math.min(backoffMs * 2 ** (count - 1), longestBackoffMs) - now);
+/** How many pods a Job has and gets. */
+type Management = Pick<JobPlan, 'create' | 'surplus'> & { readonly pause: number };
 
 /** Returns what a Job does next. */
-// eslint-disable-next-line complexity -- the steps of manageJob in their order
 export function planJob(
-  job: Job,
+  original: Job,
   {
     pods,
     now,
-    failures,
+    failures: before,
   }: { readonly pods: readonly Pod[]; readonly now: number; readonly failures: Failures },
 ): JobPlan {
-  const count = countEnds(job, pods);
-  const end = endOf(job, count, { pods, now });
+  const job = started(original, now);
+  const ends = endsOf(job, pods);
+  const failures = failuresAfter(before, ends.fresh);
+  const found: Findings = { job, pods, ends, now };
+  const early = endOf(found);
+  const managed = early ? { create: [], surplus: [], pause: 0 } : manage(found, failures);
   const active = pods.filter(isActive);
-  const suspended = job.spec?.suspend === true && !end;
-  const target = end || suspended ? 0 : wantedActive(job, count, active.length);
-  const terminating = pods.filter(isTerminating).length;
-  const held = job.spec?.podReplacementPolicy === 'Failed' ? terminating : 0;
-  const pause = backoffAfter(failures, now);
-  const missing = Math.max(0, target - active.length - held);
-  const remove = active.length > target ? excess(active, active.length - target) : [];
-  const create = pause > 0 || remove.length > 0 ? 0 : missing;
-  const waits = [pause > 0 && missing > 0 ? pause : undefined, timeLeft(job, end, now)].filter(
-    (wait) => wait !== undefined,
-  );
-  const status = statusOf(job, { count, end, pods, now, suspended });
+  const stays = active.length - managed.surplus.length + managed.create.length;
+  const end = early ?? (stays === 0 && isComplete(job, ends) ? completionsReached : undefined);
+  const tracking = trackEnds(job, pods, { ends, end });
+  const leaving = early ? active : managed.surplus;
+  const status = statusOf(found, { end, tracking, leaving, created: managed.create.length });
+  const deadline = deadlineOf(job);
+  const waits = [managed.pause, end || deadline === undefined ? 0 : deadline - now].filter((ms) => ms > 0);
   return {
+    create: managed.create,
+    surplus: managed.surplus,
+    end: early ? active : [],
     status,
-    release: count.release,
-    remove,
-    create,
-    indexes: isIndexed(job) ? freeIndexes(job, count, active).slice(0, create) : [],
-    ...(waits.length > 0 && { after: Math.max(1, Math.min(...waits)) }),
+    release: tracking.release,
+    failures,
+    ...(waits.length > 0 && { after: Math.min(...waits) }),
   };
 }
 
-const timeLeft = (job: Job, end: End | undefined, now: number): number | undefined => {
-  const deadline = deadlineOf(job);
-  return end || deadline === undefined ? undefined : deadline - now;
-};
+/** Returns the Job with the time of its start, which a suspended one does not have yet. */
+function started(job: Job, now: number): Job {
+  if (job.status?.startTime !== undefined || job.spec?.suspend === true) return job;
+  return { ...job, status: { ...job.status, startTime: seconds(now) } };
+}
 
-function wantedActive({ spec }: Job, count: Count, active: number): number {
+const isComplete = ({ spec }: Job, { succeeded }: Ends): boolean =>
+  spec?.completions === undefined ? succeeded > 0 : succeeded >= spec.completions;
+
+/** Returns the pods that a Job creates and those it has too many (`manageJob`); it does one or the other. */
+function manage({ job, pods, ends, now }: Findings, failures: Failures): Management {
+  const active = pods.filter(isActive);
+  const target = job.spec?.suspend === true ? 0 : targetOf(job, ends, active.length);
+  const surplus = surplusOf(job, active, { count: active.length - target, now }).slice(0, burst);
+  if (job.spec?.suspend === true || surplus.length > 0) return { create: [], surplus, pause: 0 };
+  const held = replacesOnlyFailed(job) ? pods.filter(isTerminating).length : 0;
+  const missing = Math.min(burst, target - held - active.length);
+  if (missing <= 0) return { create: [], surplus, pause: 0 };
+  const pause = ends.failedIndexes ? 0 : pauseAfter(failures.count, failures.last, now);
+  if (pause > 0) return { create: [], surplus, pause };
+  if (!isIndexed(job)) return { create: Array.from({ length: missing }, () => ({})), surplus, pause };
+  return { surplus, ...createIndexes({ job, pods, ends, now }, missing) };
+}
+
+/** Returns how many pods should be active. */
+function targetOf({ spec }: Job, { succeeded }: Ends, active: number): number {
   const parallelism = spec?.parallelism ?? 1;
-  const succeeded = count.succeeded + count.uncounted.succeeded.length;
-  if (spec?.completions === undefined) return succeeded > 0 ? Math.min(active, parallelism) : parallelism;
+  if (spec?.completions === undefined) return succeeded > 0 ? active : parallelism;
   return Math.min(parallelism, Math.max(0, spec.completions - succeeded));
 }
 
-/** Pods that have not become ready go first, then the youngest. */
-const excess = (active: readonly Pod[], count: number): readonly Pod[] =>
-  [...active]
-    .sort((one, other) => Number(isReady(one)) - Number(isReady(other)) || createdMs(other) - createdMs(one))
-    .slice(0, count);
-
-function freeIndexes({ spec }: Job, { completed }: Count, active: readonly Pod[]): number[] {
-  const taken = new Set(active.map(indexOf));
-  const all = Array.from({ length: spec?.completions ?? 0 }, (_, index) => index);
-  return all.filter((index) => !completed.has(index) && !taken.has(index));
+/** Returns at least `count` active pods to delete; of an indexed Job all that have no index of their own, too. */
+function surplusOf(
+  job: Job,
+  active: readonly Pod[],
+  { count, now }: { readonly count: number; readonly now: number },
+): readonly Pod[] {
+  const order = inDeletionOrder(active, [], now);
+  const excess = new Set<Pod>();
+  if (isIndexed(job)) {
+    const indexes = new Set<number>();
+    for (const pod of order.toReversed()) {
+      const index = indexOf(pod);
+      if (index < 0 || index >= (job.spec?.completions ?? 0) || indexes.has(index)) excess.add(pod);
+      indexes.add(index);
+    }
+  }
+  for (const pod of order) if (excess.size < count) excess.add(pod);
+  return [...excess];
 }
 
-interface Found {
-  readonly count: Count;
-  readonly end: End | undefined;
-  readonly pods: readonly Pod[];
-  readonly now: number;
-  readonly suspended: boolean;
-}
-
-// eslint-disable-next-line complexity -- one member after the other
-function statusOf(job: Job, found: Found): Status {
-  const { count, end, pods, now, suspended } = found;
-  const time = seconds(now);
-  const { uncounted } = count;
-  const isSettled =
-    uncounted.succeeded.length === 0 && uncounted.failed.length === 0 && count.release.length === 0;
-  const isOver = end !== undefined && isSettled && !pods.some((pod) => isActive(pod) || isTerminating(pod));
-  const conditions = conditionsOf(job, { ...found, isOver });
-  const { startTime } = job.status ?? {};
-  const isComplete = isOver && end.type === 'SuccessCriteriaMet';
+function createIndexes(
+  { job, pods, ends, now }: Findings,
+  count: number,
+): { readonly create: readonly NewPod[]; readonly pause: number } {
+  const present = pods.filter((pod) => isActive(pod) || (replacesOnlyFailed(job) && isTerminating(pod)));
+  let taken = ends.completed.union(IndexSet.of(present.map(indexOf).filter((index) => index >= 0)));
+  if (ends.failedIndexes) taken = taken.union(ends.failedIndexes);
+  const all = taken.missing(count, job.spec?.completions ?? 0).map((index) => {
+    const last = ends.waiting.get(index);
+    return { index, ...(last && { last }), pause: pauseOfIndex(last, now) };
+  });
+  const pauses = all.map(({ pause }) => pause).filter((pause) => pause > 0);
   return {
-    ...(suspended ? {} : { startTime: startTime ?? time }),
-    active: pods.filter(isActive).length,
-    ready: pods.filter((pod) => isActive(pod) && isReady(pod)).length,
-    terminating: pods.filter(isTerminating).length,
-    ...(count.succeeded > 0 && { succeeded: count.succeeded }),
-    ...(count.failed > 0 && { failed: count.failed }),
-    ...(isIndexed(job) && count.completed.size > 0 && { completedIndexes: indexesText(count.completed) }),
+    create: all.filter(({ pause }) => pause === 0).map(({ pause: _pause, ...pod }) => pod),
+    pause: pauses.length > 0 ? Math.min(...pauses) : 0,
+  };
+}
+
+/** What a plan does, for the status. */
+interface Outcome {
+  readonly end: End | undefined;
+  readonly tracking: Tracking;
+  /** Active pods that are deleted. */
+  readonly leaving: readonly Pod[];
+  readonly created: number;
+}
+
+function statusOf(found: Findings, outcome: Outcome): Status {
+  const { pods, now } = found;
+  const { tracking, leaving, created } = outcome;
+  const staying = pods.filter((pod) => isActive(pod) && !leaving.includes(pod));
+  const terminating = pods.filter(isTerminating).length + leaving.length;
+  const { succeeded, failed } = tracking.uncounted;
+  const active = staying.length + created;
+  const isSettled = succeeded.length + failed.length + tracking.release.length === 0;
+  const isOver = isSettled && active === 0 && terminating === 0;
+  return {
+    active,
+    ready: staying.filter(isReady).length,
+    terminating,
+    ...countsOf(found.ends, tracking),
+    ...conditionsOf(found, { end: outcome.end, isOver }),
+    ...(isOver && outcome.end?.type === 'SuccessCriteriaMet' && { completionTime: seconds(now) }),
+  };
+}
+
+function countsOf({ completed, failedIndexes }: Ends, { succeeded, failed, uncounted }: Tracking): Status {
+  return {
+    ...(succeeded > 0 && { succeeded }),
+    ...(failed > 0 && { failed }),
+    ...(completed.size > 0 && { completedIndexes: String(completed) }),
+    ...(failedIndexes && { failedIndexes: String(failedIndexes) }),
     uncountedTerminatedPods: {
       ...(uncounted.succeeded.length > 0 && { succeeded: [...uncounted.succeeded] }),
       ...(uncounted.failed.length > 0 && { failed: [...uncounted.failed] }),
     },
-    ...(conditions.length > 0 && { conditions }),
-    ...(isComplete && { completionTime: time }),
   };
 }
 
+/** Returns the conditions and the time of the start: it is that of the last resumption, so that a deadline counts active seconds. */
 function conditionsOf(
-  job: Job,
-  { end, suspended, now, isOver }: Found & { readonly isOver: boolean },
-): Condition[] {
-  const time = seconds(now);
-  const at = { lastProbeTime: time };
-  let conditions = (job.status?.conditions ?? []) as Condition[];
-  const set = (condition: Omit<Condition, 'lastTransitionTime'>): void => {
-    const before = conditions.find(({ type }) => type === condition.type);
-    if (before?.status !== condition.status)
-      conditions = withCondition(conditions, { ...condition, ...at }, time);
-  };
-  const wasSuspended = conditions.some(({ type }) => type === 'Suspended');
-  if (suspended) set({ type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' });
-  else if (wasSuspended)
-    set({ type: 'Suspended', status: 'False', reason: 'JobResumed', message: 'Job resumed' });
-  if (!end) return conditions;
-  const { reason = '', message = '' } = end;
-  set({ type: end.type, status: 'True', reason, message });
-  if (isOver)
-    set({ type: end.type === 'FailureTarget' ? 'Failed' : 'Complete', status: 'True', reason, message });
-  return conditions;
+  { job, now }: Findings,
+  { end, isOver }: { readonly end: End | undefined; readonly isOver: boolean },
+): Status {
+  const { conditions: before = [], startTime } = job.status ?? {};
+  const after = end ? endingConditions(before, end, { isOver, now }) : suspension(job, before, now);
+  const conditions = after.length > 0 ? { conditions: [...after] as typeof before } : {};
+  if (end || after === before) return { ...conditions, ...(startTime !== undefined && { startTime }) };
+  return job.spec?.suspend === true ? conditions : { ...conditions, startTime: seconds(now) };
 }
+
+function endingConditions(
+  conditions: readonly Condition[],
+  end: End,
+  { isOver, now }: { readonly isOver: boolean; readonly now: number },
+): readonly Condition[] {
+  const target = withJobCondition(conditions, { ...end, status: 'True' }, now);
+  const type = end.type === 'FailureTarget' ? 'Failed' : 'Complete';
+  return isOver ? withJobCondition(target, { ...end, type, status: 'True' }, now) : target;
+}
+
+const suspension = ({ spec }: Job, conditions: readonly Condition[], now: number): readonly Condition[] =>
+  withJobCondition(
+    conditions,
+    spec?.suspend === true
+      ? { type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' }
+      : { type: 'Suspended', status: 'False', reason: 'JobResumed', message: 'Job resumed' },
+    now,
+  );

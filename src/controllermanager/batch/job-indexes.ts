@@ -1,4 +1,4 @@
-import type { Job, Pod } from '../workload/types.ts';
+import type { Pod } from '../workload/types.ts';
 
 export const indexAnnotation = 'batch.kubernetes.io/job-completion-index';
 
@@ -8,33 +8,84 @@ export const indexOf = ({ metadata }: Pod): number => {
   return /^\d+$/.test(text) ? Number(text) : -1;
 };
 
-/** Returns the indexes that have completed: those of the status, and those of pods that have succeeded since. */
-export function completedIndexes({ spec, status }: Job, pods: readonly Pod[]): ReadonlySet<number> {
-  if (spec?.completionMode !== 'Indexed') return new Set();
-  const completions = spec.completions ?? 0;
-  const done = pods.filter((pod) => pod.status?.phase === 'Succeeded').map(indexOf);
-  const all = [...parseIndexes(status?.completedIndexes ?? ''), ...done];
-  return new Set(all.filter((index) => index >= 0 && index < completions));
+interface Run {
+  readonly first: number;
+  readonly last: number;
 }
 
-/** Parses `1,3-5,7`. */
-export function parseIndexes(text: string): readonly number[] {
-  if (text === '') return [];
-  return text.split(',').flatMap((part) => {
-    const [from = 0, to = from] = part.split('-').map(Number);
-    return Array.from({ length: to - from + 1 }, (_, at) => from + at);
-  });
-}
+/** A set of completion indexes, kept as runs: it is small where a Job has completed most of a million indexes. */
+export class IndexSet {
+  /** Ascending, with a gap between each two. */
+  readonly #runs: readonly Run[];
 
-/** Formats indexes as `1,3-5,7`; two in a row as `1,2`. */
-export function indexesText(indexes: ReadonlySet<number>): string {
-  const runs: [number, number][] = [];
-  for (const index of [...indexes].sort((one, other) => one - other)) {
-    const last = runs.at(-1);
-    if (last?.[1] === index - 1) last[1] = index;
-    else runs.push([index, index]);
+  private constructor(runs: readonly Run[]) {
+    this.#runs = runs;
   }
-  return runs
-    .map(([from, to]) => (from === to ? String(from) : `${from}${to - from === 1 ? ',' : '-'}${to}`))
-    .join(',');
+
+  static of(indexes: Iterable<number>): IndexSet {
+    return IndexSet.#joined([...indexes].map((index) => ({ first: index, last: index })));
+  }
+
+  /** Parses `1,3-5,7`; indexes from `completions` on and what is no index are left out. */
+  static parse(text: string, completions: number): IndexSet {
+    const runs = text.split(',').flatMap((part) => {
+      const match = /^(\d+)(?:-(\d+))?$/.exec(part);
+      if (!match) return [];
+      const first = Number(match[1]);
+      return { first, last: Math.min(Number(match[2] ?? first), completions - 1) };
+    });
+    return IndexSet.#joined(runs.filter(({ first, last }) => first <= last));
+  }
+
+  static #joined(runs: readonly Run[]): IndexSet {
+    const joined: Run[] = [];
+    for (const run of runs.toSorted((one, other) => one.first - other.first)) {
+      const before = joined.at(-1);
+      if (!before || run.first > before.last + 1) joined.push(run);
+      else joined[joined.length - 1] = { first: before.first, last: Math.max(before.last, run.last) };
+    }
+    return new IndexSet(joined);
+  }
+
+  get size(): number {
+    return this.#runs.reduce((sum, { first, last }) => sum + last - first + 1, 0);
+  }
+
+  has(index: number): boolean {
+    return this.#runs.some(({ first, last }) => first <= index && index <= last);
+  }
+
+  union(other: IndexSet): IndexSet {
+    return IndexSet.#joined([...this.#runs, ...other.#runs]);
+  }
+
+  /** Returns how many indexes both sets have. */
+  common(other: IndexSet): number {
+    const shared = (one: Run, two: Run): number =>
+      Math.max(0, Math.min(one.last, two.last) - Math.max(one.first, two.first) + 1);
+    return this.#runs.reduce(
+      (sum, run) => sum + other.#runs.reduce((part, its) => part + shared(run, its), 0),
+      0,
+    );
+  }
+
+  /** Returns the first indexes below `completions` that the set does not have, at most `count`. */
+  missing(count: number, completions: number): readonly number[] {
+    const result: number[] = [];
+    let index = 0;
+    for (const { first, last } of [...this.#runs, { first: completions, last: completions }]) {
+      for (; index < Math.min(first, completions) && result.length < count; index++) result.push(index);
+      index = Math.max(index, last + 1);
+    }
+    return result;
+  }
+
+  /** Formats the set as `1,3-5,7`; two in a row as `1,2`. */
+  toString(): string {
+    return this.#runs
+      .map(({ first, last }) =>
+        first === last ? String(first) : `${first}${last - first === 1 ? ',' : '-'}${last}`,
+      )
+      .join(',');
+  }
 }

@@ -3,6 +3,7 @@ import type { Job, Pod } from '../workload/types.ts';
 
 type Policy = NonNullable<NonNullable<Job['spec']>['podFailurePolicy']>;
 type Rule = Policy['rules'][number];
+type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
 /** The rule that a failed pod matches. */
 export interface PolicyMatch {
@@ -20,22 +21,29 @@ export function matchFailurePolicy(policy: Policy | undefined, pod: Pod): Policy
   return undefined;
 }
 
-// eslint-disable-next-line complexity -- the conditions of one container in their order
-function exitMatch(wanted: NonNullable<Rule['onExitCodes']>, pod: Pod): string | undefined {
-  const { containerName, operator, values } = wanted;
-  const all = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])];
-  for (const { name, state } of all) {
-    const code = state?.terminated?.exitCode;
-    if (code === undefined || code === 0 || (containerName !== undefined && containerName !== name)) continue;
-    if (values.includes(code) === (operator === 'In'))
-      return `Container ${name} for pod ${namespaceOf(pod)}/${nameOf(pod)} failed with exit code ${code}`;
-  }
-  return undefined;
+function exitMatch(requirement: NonNullable<Rule['onExitCodes']>, pod: Pod): string | undefined {
+  const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])];
+  const status = statuses.find((one) => hasExitedSo(one, requirement));
+  if (!status) return undefined;
+  const code = status.state?.terminated?.exitCode ?? 0;
+  return `Container ${status.name} for pod ${namespaceOf(pod)}/${nameOf(pod)} failed with exit code ${code}`;
+}
+
+/** True for a container that has failed with a code that the requirement names. */
+function hasExitedSo(
+  { name, state }: ContainerStatus,
+  { containerName, operator, values }: NonNullable<Rule['onExitCodes']>,
+): boolean {
+  const code = state?.terminated?.exitCode ?? 0;
+  if (code === 0 || (containerName !== undefined && containerName !== name)) return false;
+  return values.includes(code) === (operator === 'In');
 }
 
 function conditionMatch({ onPodConditions = [] }: Rule, pod: Pod): string | undefined {
-  const found = onPodConditions.find(({ type, status = 'True' }) =>
-    pod.status?.conditions?.some((condition) => condition.type === type && condition.status === status),
+  const match = pod.status?.conditions?.find((condition) =>
+    onPodConditions.some(
+      ({ type, status = 'True' }) => condition.type === type && condition.status === status,
+    ),
   );
-  return found && `Pod ${namespaceOf(pod)}/${nameOf(pod)} has condition ${found.type}`;
+  return match && `Pod ${namespaceOf(pod)}/${nameOf(pod)} has condition ${match.type}`;
 }

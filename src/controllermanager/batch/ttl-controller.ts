@@ -4,7 +4,7 @@ import { kinds } from '../../controller/kinds.ts';
 import type { ControllerContext } from '../context.ts';
 import { isDeleted, uidOf } from '../workload/objects.ts';
 import type { Job } from '../workload/types.ts';
-import { conditionOf } from './job-decisions.ts';
+import { conditionOf } from './job-conditions.ts';
 
 /** Returns when a finished Job is to be deleted, ms; undefined: not by its age. */
 export function expiryOf(job: Job): number | undefined {

@@ -38,6 +38,8 @@ interface Claimant {
   readonly owner: KubeObject;
   readonly ownerKind: Kind;
   readonly selects: (object: KubeObject) => boolean;
+  /** Adopted objects get it, released ones lose it. */
+  readonly finalizer?: string;
   readonly signal: AbortSignal;
 }
 
@@ -76,11 +78,12 @@ async function isCurrent({ live, owner, ownerKind, signal }: Claimant): Promise<
 async function adopt<T extends KubeObject>(
   kind: Kind<T>,
   object: T,
-  { client, owner, ownerKind, signal }: Claimant,
+  { client, owner, ownerKind, finalizer, signal }: Claimant,
 ): Promise<T | undefined> {
   const ownerReferences = [controllerReference(owner, ownerKind)];
+  const finalizers = finalizer === undefined ? {} : { finalizers: [finalizer] };
   return patchOwners(client, kind, object, {
-    body: { metadata: { uid: uidOf(object), ownerReferences } },
+    body: { metadata: { uid: uidOf(object), ownerReferences, ...finalizers } },
     signal,
   });
 }
@@ -88,10 +91,11 @@ async function adopt<T extends KubeObject>(
 async function release<T extends KubeObject>(
   kind: Kind<T>,
   object: T,
-  { client, owner, signal }: Claimant,
+  { client, owner, finalizer, signal }: Claimant,
 ): Promise<void> {
-  const removed = [{ $patch: 'delete', uid: uidOf(owner) }];
-  const body = { metadata: { uid: uidOf(object), ownerReferences: removed } };
+  const ownerReferences = [{ $patch: 'delete', uid: uidOf(owner) }];
+  const finalizers = finalizer === undefined ? {} : { '$deleteFromPrimitiveList/finalizers': [finalizer] };
+  const body = { metadata: { uid: uidOf(object), ownerReferences, ...finalizers } };
   await patchOwners(client, kind, object, { body, signal });
 }
 

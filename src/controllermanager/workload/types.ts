@@ -21,4 +21,5 @@ export interface Condition {
   message?: string;
   lastTransitionTime?: string;
   lastUpdateTime?: string;
+  lastProbeTime?: string;
 }

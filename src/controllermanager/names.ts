@@ -1,4 +1,5 @@
 import type { ControllerContext } from './context.ts';
+import { addDaemonSets } from './apps/daemon-set-controller.ts';
 import { addDeployments } from './apps/deployment-controller.ts';
 import { addStatefulSets } from './apps/stateful-set-controller.ts';
 import { addCronJobs } from './batch/cron-job-controller.ts';
@@ -16,6 +17,7 @@ export interface Initializer {
 /** The controllers, by kube-controller-manager's names. */
 export type ControllerName =
   | 'cronjob-controller'
+  | 'daemonset-controller'
   | 'deployment-controller'
   | 'disruption-controller'
   | 'job-controller'
@@ -33,6 +35,7 @@ export const initializers: Readonly<Record<ControllerName, Initializer>> = {
     kind: { group: '', resource: 'replicationcontrollers' },
   },
   'statefulset-controller': { add: addStatefulSets, kind: { group: 'apps', resource: 'statefulsets' } },
+  'daemonset-controller': { add: addDaemonSets, kind: { group: 'apps', resource: 'daemonsets' } },
   'job-controller': { add: addJobs, kind: { group: 'batch', resource: 'jobs' } },
   'cronjob-controller': { add: addCronJobs, kind: { group: 'batch', resource: 'cronjobs' } },
   'ttl-after-finished-controller': { add: addTtlAfterFinished },

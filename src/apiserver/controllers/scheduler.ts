@@ -9,13 +9,9 @@ import {
   stringAt,
   valueAt,
 } from '../../apimachinery/json.ts';
+import { bestNode, isReady, noFit, pinnedNode } from './placement.ts';
 import { builtIn } from '../../apimachinery/kinds.ts';
 import { keyOf, type Store } from '../storage/store.ts';
-
-const isReady = (node: JsonObject): boolean =>
-  objectsAt(objectAt(node, 'status'), 'conditions').some(
-    (c) => c['type'] === 'Ready' && c['status'] === 'True',
-  ) && valueAt(node, 'spec', 'unschedulable') !== true;
 
 const isWaiting = (pod: JsonObject): boolean =>
   stringAt(objectAt(pod, 'spec'), 'nodeName') === '' &&
@@ -24,9 +20,44 @@ const isWaiting = (pod: JsonObject): boolean =>
   valueAt(pod, 'metadata', 'deletionTimestamp') === undefined &&
   valueAt(pod, 'status', 'phase') === 'Pending';
 
+/** Counts the assigned pods of each node. */
+class PodCounts {
+  readonly #counts = new Map<string, number>();
+  readonly #nodes = new Map<string, string>();
+  /** Ends the counting. */
+  readonly stop: () => void;
+
+  constructor(store: Store) {
+    const nodeOf = (pod: JsonObject): string => stringAt(objectAt(pod, 'spec'), 'nodeName');
+    for (const { key, object } of store.list('pods')) this.set(key, nodeOf(object));
+    this.stop = store.onChange((storage, changes) => {
+      if (storage !== 'pods') return;
+      for (const { type, entry } of changes)
+        this.set(entry.key, type === 'DELETED' ? '' : nodeOf(entry.object));
+    });
+  }
+
+  of(node: string): number {
+    return this.#counts.get(node) ?? 0;
+  }
+
+  /** @param node `''` for none */
+  set(key: string, node: string): void {
+    const before = this.#nodes.get(key) ?? '';
+    if (before === node) return;
+    if (before !== '') this.#counts.set(before, this.of(before) - 1);
+    if (node === '') this.#nodes.delete(key);
+    else {
+      this.#nodes.set(key, node);
+      this.#counts.set(node, this.of(node) + 1);
+    }
+  }
+}
+
 /**
- * Binds unassigned pods to the ready node with the fewest pods. It is not a full scheduler: it considers readiness and the node selector,
- * and leaves the rest to the node's admission. It removes the not-ready taint of a new node once the node is ready.
+ * Binds unassigned pods to the node with the fewest pods among those whose taints they tolerate and whose labels they select. It is not a
+ * full scheduler: resources, ports and other pods have no influence, and are left to the node's admission. It removes the not-ready taint
+ * of a new node once the node is ready.
  */
 export function minimalScheduler(
   deps: ControllerDeps,
@@ -35,28 +66,29 @@ export function minimalScheduler(
   const { store } = deps.world;
   const waiting = new Set<string>();
   const reported = new Set<string>();
-  const counts = new Map<string, number>();
-  const fits = (pod: JsonObject, node: JsonObject): boolean =>
-    Object.entries(objectAt(objectAt(pod, 'spec'), 'nodeSelector')).every(
-      ([key, value]) => valueAt(node, 'metadata', 'labels', key) === value,
-    );
+  const counts = new PodCounts(store);
+  const nodesFor = (pod: JsonObject): readonly JsonObject[] => {
+    const pinned = pinnedNode(pod);
+    if (pinned === undefined) return [...store.list('nodes')].map(({ object }) => object);
+    const entry = store.get('nodes', pinned);
+    return entry ? [entry.object] : [];
+  };
   const place = (pod: JsonObject): void => {
     const key = keyOf(namespaceOf(pod), nameOf(pod));
-    const nodes = [...store.list('nodes')]
-      .map((entry) => entry.object)
-      .filter((node) => isReady(node) && fits(pod, node));
-    const [best] = nodes.sort((a, b) => (counts.get(nameOf(a)) ?? 0) - (counts.get(nameOf(b)) ?? 0));
-    if (!best) {
+    const best = bestNode(pod, nodesFor(pod), (node) => counts.of(node));
+    if (best === undefined) {
       waiting.add(key);
-      if (!reported.has(key)) tell(deps, pod, failure(store));
+      const nodes = [...store.list('nodes')].map(({ object }) => object);
+      const message = noFit(pod, nodes);
+      if (!reported.has(key)) tell(deps, pod, { type: 'Warning', reason: 'FailedScheduling', message });
       reported.add(key);
       return;
     }
     waiting.delete(key);
     reported.delete(key);
-    counts.set(nameOf(best), (counts.get(nameOf(best)) ?? 0) + 1);
-    const message = `Successfully assigned ${key} to ${nameOf(best)}`;
-    bind(namespaceOf(pod), nameOf(pod), nameOf(best));
+    const message = `Successfully assigned ${key} to ${best}`;
+    bind(namespaceOf(pod), nameOf(pod), best);
+    counts.set(key, best);
     tell(deps, pod, { type: 'Normal', reason: 'Scheduled', message });
   };
   const retry = (): void => {
@@ -75,11 +107,12 @@ export function minimalScheduler(
   });
   const stopNodes = follow(store, 'nodes', (node) => {
     untaint(store, node);
-    if (waiting.size > 0 && isReady(node)) retry();
+    if (waiting.size > 0) retry();
   });
   return () => {
     stopPods();
     stopNodes();
+    counts.stop();
   };
 }
 
@@ -87,18 +120,6 @@ interface Said {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-}
-
-function failure(store: Store): Said {
-  const nodes = [...store.list('nodes')].map((entry) => entry.object);
-  const unready = nodes.filter((node) => !isReady(node)).length;
-  const parts = [
-    ...(unready > 0 ? [`${unready} node(s) were not ready or unschedulable`] : []),
-    ...(nodes.length > unready ? [`${nodes.length - unready} node(s) didn't match Pod's node selector`] : []),
-  ];
-  const why = parts.length > 0 ? parts.join(', ') : 'no node has registered';
-  const message = `0/${nodes.length} nodes are available: ${why}.`;
-  return { type: 'Warning', reason: 'FailedScheduling', message };
 }
 
 /** Writes an event about a pod as the scheduler. */

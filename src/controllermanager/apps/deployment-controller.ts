@@ -153,9 +153,9 @@ class DeploymentReconciler {
   /** Scales without a rollout: while paused, and when the size changes. */
   async #scale(round: Round): Promise<Result | undefined> {
     const { deployment, olds } = round;
-    const known = round.fresh ? await this.#ensureNew(round) : round;
-    const sets = await this.#resize(known, scaleAll(deployment, known.fresh, olds));
-    if (deployment.spec?.paused === true) await this.#cleanUp(known);
+    const current = round.fresh ? await this.#ensureNew(round) : round;
+    const sets = await this.#resize(current, scaleAll(deployment, current.fresh, olds));
+    if (deployment.spec?.paused === true) await this.#cleanUp(current);
     return this.#finish(sets, statusOf);
   }
 
@@ -180,8 +180,8 @@ class DeploymentReconciler {
     const round = await this.#ensureNew(before);
     const { fresh, deployment } = round;
     if (!fresh) return undefined;
-    const wanted = wantedOf(deployment);
-    const ups = replicasOf(fresh) === wanted ? [] : [{ set: fresh, replicas: wanted }];
+    const desired = wantedOf(deployment);
+    const ups = replicasOf(fresh) === desired ? [] : [{ set: fresh, replicas: desired }];
     const next = await this.#resize(round, ups);
     if (isDone(round)) await this.#cleanUp(round);
     return this.#finish(next, rolloutStatus);

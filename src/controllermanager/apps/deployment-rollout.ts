@@ -25,12 +25,12 @@ export const isRolling = ({ spec }: Deployment): boolean => spec?.strategy?.type
 
 /** How many pods may exist beyond the wanted ones, and how many may be unavailable; never both 0 (`ResolveFenceposts`). */
 export function limitsOf(deployment: Deployment): { readonly surge: number; readonly unavailable: number } {
-  const wanted = wantedOf(deployment);
-  if (!isRolling(deployment) || wanted === 0) return { surge: 0, unavailable: 0 };
+  const desired = wantedOf(deployment);
+  if (!isRolling(deployment) || desired === 0) return { surge: 0, unavailable: 0 };
   const { maxSurge, maxUnavailable } = deployment.spec?.strategy?.rollingUpdate ?? {};
-  const surge = scaledValue(maxSurge, wanted, 'up');
-  const unavailable = scaledValue(maxUnavailable, wanted, 'down');
-  return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : Math.min(unavailable, wanted) };
+  const surge = scaledValue(maxSurge, desired, 'up');
+  const unavailable = scaledValue(maxUnavailable, desired, 'down');
+  return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : Math.min(unavailable, desired) };
 }
 
 /** Compares templates without the label of the hash. */
@@ -51,10 +51,10 @@ export const newSetOf = (deployment: Deployment, sets: readonly ReplicaSet[]): R
 
 /** Returns the size of the new ReplicaSet that the strategy permits now. */
 export function newSetSize(deployment: Deployment, sets: readonly ReplicaSet[], fresh: number): number {
-  const wanted = wantedOf(deployment);
-  if (!isRolling(deployment) || fresh >= wanted) return wanted;
-  const room = wanted + limitsOf(deployment).surge - sum(sets, replicasOf);
-  return room <= 0 ? fresh : fresh + Math.min(room, wanted - fresh);
+  const desired = wantedOf(deployment);
+  if (!isRolling(deployment) || fresh >= desired) return desired;
+  const room = desired + limitsOf(deployment).surge - sum(sets, replicasOf);
+  return room <= 0 ? fresh : fresh + Math.min(room, desired - fresh);
 }
 
 /** Returns how old ReplicaSets shrink in a rolling update: unhealthy pods first, then as far as enough pods stay available. */
@@ -93,13 +93,13 @@ export function scaleAll(
   fresh: ReplicaSet | undefined,
   olds: readonly ReplicaSet[],
 ): readonly Resize[] {
-  const wanted = wantedOf(deployment);
+  const desired = wantedOf(deployment);
   const only = activeOrLatest(fresh, olds);
-  if (only) return replicasOf(only) === wanted ? [] : [{ set: only, replicas: wanted }];
+  if (only) return replicasOf(only) === desired ? [] : [{ set: only, replicas: desired }];
   if (fresh && isSaturated(deployment, fresh)) return active(olds).map((set) => ({ set, replicas: 0 }));
   if (!isRolling(deployment)) return [];
   const all = active(fresh ? [...olds, fresh] : olds);
-  const allowed = wanted > 0 ? wanted + limitsOf(deployment).surge : 0;
+  const allowed = desired > 0 ? desired + limitsOf(deployment).surge : 0;
   const toAdd = allowed - sum(all, replicasOf);
   const bySize = (one: ReplicaSet, other: ReplicaSet): number =>
     replicasOf(other) - replicasOf(one) || (toAdd > 0 ? byCreation(other, one) : byCreation(one, other));
@@ -136,9 +136,9 @@ function shareOf(
   const size = replicasOf(set);
   if (size === 0 || toAdd === 0 || toAdd === added) return 0;
   const left = toAdd - added;
-  const wanted = wantedOf(deployment);
-  if (wanted === 0) return Math.max(-size, left);
-  const most = wanted + limitsOf(deployment).surge;
+  const desired = wantedOf(deployment);
+  if (desired === 0) return Math.max(-size, left);
+  const most = desired + limitsOf(deployment).surge;
   const before = maxBefore(deployment, set);
   const part = before === 0 ? 0 : Math.round((size * most) / before) - size;
   return toAdd > 0 ? Math.min(part, left) : Math.max(part, left);

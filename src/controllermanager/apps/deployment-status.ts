@@ -56,7 +56,7 @@ export function statusOf(deployment: Deployment, { sets, fresh, now }: Rollout):
     sets.reduce((total, { status }) => total + ((status && of(status)) ?? 0), 0);
   const replicas = sum((status) => status.replicas);
   const available = sum((status) => status.availableReplicas);
-  const wanted = sets.reduce((total, { spec }) => total + (spec?.replicas ?? 0), 0);
+  const desired = sets.reduce((total, { spec }) => total + (spec?.replicas ?? 0), 0);
   const enough = available >= wantedOf(deployment) - limitsOf(deployment).unavailable;
   const conditions = setCondition(
     deployment.status?.conditions,
@@ -81,7 +81,7 @@ export function statusOf(deployment: Deployment, { sets, fresh, now }: Rollout):
     updatedReplicas: fresh?.status?.replicas ?? 0,
     readyReplicas: sum((status) => status.readyReplicas),
     availableReplicas: available,
-    unavailableReplicas: Math.max(0, wanted - available),
+    unavailableReplicas: Math.max(0, desired - available),
     terminatingReplicas: sum((status) => status.terminatingReplicas),
     ...(deployment.status?.collisionCount !== undefined && {
       collisionCount: deployment.status.collisionCount,

@@ -22,12 +22,12 @@ export function replicaStatus(
   { pods, labels, minReadySeconds, failure, now }: ReplicaFindings,
 ): Status {
   const active = pods.filter(isActive);
-  const wanted = Object.entries(labels);
+  const expected = Object.entries(labels);
   const conditions = failureCondition(owner.status?.conditions, failure, now);
   return {
     replicas: active.length,
     fullyLabeledReplicas: active.filter(({ metadata }) =>
-      wanted.every(([key, value]) => metadata?.labels?.[key] === value),
+      expected.every(([key, value]) => metadata?.labels?.[key] === value),
     ).length,
     readyReplicas: active.filter(isReady).length,
     availableReplicas: active.filter((pod) => isAvailable(pod, minReadySeconds, now)).length,

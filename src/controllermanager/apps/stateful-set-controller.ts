@@ -158,9 +158,9 @@ class StatefulReconciler {
   }
 
   async #createClaims(set: StatefulSet, ordinal: number, signal: AbortSignal): Promise<void> {
-    for (const wanted of claimsOf(set, ordinal))
+    for (const desired of claimsOf(set, ordinal))
       try {
-        await this.#client.create(kinds.PersistentVolumeClaim, wanted, { signal });
+        await this.#client.create(kinds.PersistentVolumeClaim, desired, { signal });
       } catch (reason) {
         if (!isAlreadyExists(reason)) throw reason;
       }

@@ -44,8 +44,8 @@ async function reconcile(
   }
   const all = await client.list(kinds.Pod, { namespace: key.namespace, signal });
   const pods = all.filter(selectorOf(budget.spec?.selector));
-  const wanted = await wantedPods(client, pods, signal);
-  const { status, after } = budgetStatus(budget, pods, { wanted, now });
+  const expected = await expectedPods(client, pods, signal);
+  const { status, after } = budgetStatus(budget, pods, { expected, now });
   if (!sameJson(status, budget.status ?? {}))
     await client.status.update(kinds.PodDisruptionBudget, { ...budget, status }, { signal });
   return after === undefined ? undefined : { requeueAfter: after };
@@ -61,7 +61,7 @@ const scaledKinds: ReadonlyMap<string, Kind<Scaled>> = new Map<string, Kind<Scal
 ]);
 
 /** Returns how many pods the controllers of these pods want. A pod without one counts for itself. */
-async function wantedPods(client: Client, pods: readonly Pod[], signal: AbortSignal): Promise<number> {
+async function expectedPods(client: Client, pods: readonly Pod[], signal: AbortSignal): Promise<number> {
   const sizes = new Map<string, number>();
   for (const pod of pods) {
     const owner = controllerOf(pod);

@@ -15,13 +15,13 @@ const grantedMs = 120_000;
 function limitsOf(
   { spec }: Budget,
   pods: number,
-  wanted: number,
+  expected: number,
 ): readonly [desired: number, expected: number] {
   if (spec?.maxUnavailable !== undefined)
-    return [Math.max(0, wanted - scaledValue(spec.maxUnavailable, wanted, 'up')), wanted];
+    return [Math.max(0, expected - scaledValue(spec.maxUnavailable, expected, 'up')), expected];
   const { minAvailable } = spec ?? {};
   if (typeof minAvailable === 'number') return [minAvailable, pods];
-  return minAvailable === undefined ? [0, 0] : [scaledValue(minAvailable, wanted, 'up'), wanted];
+  return minAvailable === undefined ? [0, 0] : [scaledValue(minAvailable, expected, 'up'), expected];
 }
 
 /**
@@ -32,10 +32,10 @@ function limitsOf(
 export function budgetStatus(
   budget: Budget,
   pods: readonly Pod[],
-  { wanted, now }: { readonly wanted: number; readonly now: number },
+  { expected, now }: { readonly expected: number; readonly now: number },
 ): { readonly status: Status; readonly after?: number } {
   const active = pods.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
-  const [desiredHealthy, expectedPods] = limitsOf(budget, active.length, wanted);
+  const [desiredHealthy, expectedPods] = limitsOf(budget, active.length, expected);
   const granted = Object.entries(budget.status?.disruptedPods ?? {}).filter(
     ([name, at]) =>
       Date.parse(at) + grantedMs > now && active.some((pod) => nameOf(pod) === name && isActive(pod)),

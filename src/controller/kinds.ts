@@ -225,15 +225,13 @@ export function kindFromCRD<T extends KubeObject = UnstructuredObject>(
   });
 }
 
-function versionOf(versions: readonly JsonObject[], wanted?: string): string {
+function versionOf(versions: readonly JsonObject[], name?: string): string {
   const served = versions.filter((one) => one['served'] === true);
-  const found = served.find((one) =>
-    wanted === undefined ? one['storage'] === true : one['name'] === wanted,
-  );
-  const version = found ?? (wanted === undefined ? served[0] : undefined);
+  const found = served.find((one) => (name === undefined ? one['storage'] === true : one['name'] === name));
+  const version = found ?? (name === undefined ? served[0] : undefined);
   if (version) return stringAt(version, 'name');
   const those = served.map((one) => stringAt(one, 'name')).join(', ') || 'none';
-  throw refused(`it does not serve version ${wanted ?? ''}; it serves ${those}`);
+  throw refused(`it does not serve version ${name ?? ''}; it serves ${those}`);
 }
 
 function parsed(text: string): unknown {

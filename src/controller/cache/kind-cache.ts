@@ -121,16 +121,16 @@ export class KindCache implements Informer {
 
   addEventHandler(handler: InformerEventHandler<KubeObject>): HandlerRegistration {
     const registrations = this.parts.map((part): Registration => {
-      const held = holds(part);
+      const isCached = holds(part);
       return part.informer.addHandler({
         added: (object, initial) => {
-          if (held(object)) handler.added(object, initial);
+          if (isCached(object)) handler.added(object, initial);
         },
         updated: (before, after) => {
-          if (held(after)) handler.updated(before, after);
+          if (isCached(after)) handler.updated(before, after);
         },
         deleted: (last, stale) => {
-          if (held(last)) handler.deleted(last, stale);
+          if (isCached(last)) handler.deleted(last, stale);
         },
       });
     });
@@ -163,7 +163,7 @@ export class KindCache implements Informer {
     const parts = namespace === '' ? this.parts : only ? [only] : [];
     return parts.flatMap((part) => {
       const { store } = part.informer;
-      const held = holds(part);
+      const isCached = holds(part);
       const found = by
         ? store.byIndex(fieldIndex(by.field), by.value)
         : namespace === ''
@@ -171,7 +171,7 @@ export class KindCache implements Informer {
           : store.byIndex(namespaceIndex, namespace);
       const inNamespace = by !== undefined && namespace !== '';
       return found.filter(
-        (object) => held(object) && (!inNamespace || object.metadata?.namespace === namespace),
+        (object) => isCached(object) && (!inNamespace || object.metadata?.namespace === namespace),
       );
     });
   }

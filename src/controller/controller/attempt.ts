@@ -44,16 +44,16 @@ export interface AttemptParts {
 }
 
 /** Calls the reconciler once. @throws a panic that is not to be recovered */
-export async function attempt(taken: Taken, parts: AttemptParts): Promise<Attempt> {
+export async function attempt(item: Taken, parts: AttemptParts): Promise<Attempt> {
   const { signal, timeoutMs, clock, metrics } = parts;
-  if (timeoutMs <= 0) return await call(taken, parts, signal);
+  if (timeoutMs <= 0) return await call(item, parts, signal);
   const late = new AbortController();
   const stopTimer = clock.timer(timeoutMs, () => {
     metrics.timedOut();
     late.abort(new AgentError('deadline_exceeded', `the reconciliation took longer than ${timeoutMs} ms`));
   });
   try {
-    return await call(taken, parts, AbortSignal.any([signal, late.signal]));
+    return await call(item, parts, AbortSignal.any([signal, late.signal]));
   } finally {
     stopTimer();
   }

@@ -220,48 +220,48 @@ export class Controller implements Runnable {
   async #work(signal: AbortSignal): Promise<void> {
     const { queue } = this;
     for (;;) {
-      const taken = await queue.take();
-      if (!taken) return;
+      const item = await queue.take();
+      if (!item) return;
       try {
-        await this.#process(taken, signal);
+        await this.#process(item, signal);
       } finally {
-        queue.done(taken.request);
+        queue.done(item.request);
       }
     }
   }
 
-  async #process(taken: Taken, signal: AbortSignal): Promise<void> {
+  async #process(item: Taken, signal: AbortSignal): Promise<void> {
     const { metrics, clock } = this.#parts;
     const since = steadyNow(clock);
     metrics.active(1);
     try {
-      const { outcome, context } = await this.#attempt(taken, signal);
+      const { outcome, context } = await this.#attempt(item, signal);
       const ms = steadyNow(clock) - since;
-      if ('error' in outcome) this.#failed(taken, outcome.error, { context, ms });
-      else this.#succeeded(taken, outcome.result, ms);
+      if ('error' in outcome) this.#failed(item, outcome.error, { context, ms });
+      else this.#succeeded(item, outcome.result, ms);
     } finally {
       metrics.active(-1);
     }
   }
 
-  #attempt(taken: Taken, signal: AbortSignal): Promise<Attempt> {
+  #attempt(item: Taken, signal: AbortSignal): Promise<Attempt> {
     const { clock, random, metrics, reconciler, tracer } = this.#parts;
     const { recoverPanic = true, reconciliationTimeout = 0 } = this.#options;
     const run = (): Promise<Attempt> =>
-      attempt(taken, {
+      attempt(item, {
         ...{ signal, clock, random, reconciler, metrics, recoverPanic },
         logger: this.#logger,
         timeoutMs: reconciliationTimeout,
       });
     const tracing = tracer?.();
     if (!tracing) return run();
-    const { namespace, name } = taken.request;
+    const { namespace, name } = item.request;
     const attributes = {
       'controller.name': this.name,
       'k8s.namespace.name': namespace,
       'k8s.object.name': name,
     };
-    return traced(tracing, 'reconcile', { parent: taken.trace ?? 'none', attributes }, async (span) => {
+    return traced(tracing, 'reconcile', { parent: item.trace ?? 'none', attributes }, async (span) => {
       const done = await run();
       if ('error' in done.outcome) span.end(done.outcome.error);
       return done;

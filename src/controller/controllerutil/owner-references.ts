@@ -178,9 +178,9 @@ export function hasOwnerReference(
   owner: KubeObject,
   ownerKind: Kind,
 ): boolean {
-  const wanted = reference(owner, ownerKind);
+  const expected = reference(owner, ownerKind);
   const owners = isList(object) ? object : ownersOf(object ?? {});
-  return owners.some((other) => sameOwner(other, wanted));
+  return owners.some((other) => sameOwner(other, expected));
 }
 
 const isList = (

@@ -107,10 +107,10 @@ export class FakeClient implements Client {
         );
       this.#indexes.set(key, extract);
     }
-    const known = new Map((options.kinds ?? []).map((kind) => [kindKey(kind), kind]));
+    const kinds = new Map((options.kinds ?? []).map((kind) => [kindKey(kind), kind]));
     for (const object of options.objects ?? [])
       answer(() => {
-        this.#tracker.add(kindOf(object, known), jsonOf(object));
+        this.#tracker.add(kindOf(object, kinds), jsonOf(object));
       });
     this.status = this.subResource('status');
   }
@@ -259,7 +259,7 @@ const nameFields: ReadonlyMap<string, Extract> = new Map<string, Extract>([
 ]);
 
 /** Returns the kind of an object of the start. @throws {AgentError} `invalid_argument` */
-function kindOf(object: KubeObject, known: ReadonlyMap<string, Kind>): Kind {
+function kindOf(object: KubeObject, kinds: ReadonlyMap<string, Kind>): Kind {
   const { apiVersion = '', kind = '' } = object;
   const { namespace, name } = keyOf(object);
   if (apiVersion === '' || kind === '')
@@ -269,7 +269,7 @@ function kindOf(object: KubeObject, known: ReadonlyMap<string, Kind>): Kind {
     );
   const group = apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '';
   const version = apiVersion.replace(/^.*\//, '');
-  const built = known.get(`${group}/${version}/${kind}`) ?? findByKind(apiVersion, kind);
+  const built = kinds.get(`${group}/${version}/${kind}`) ?? findByKind(apiVersion, kind);
   return built ?? defineKind({ group, version, kind, namespaced: namespace !== '' });
 }
 

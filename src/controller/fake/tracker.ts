@@ -133,7 +133,7 @@ export class Tracker {
     const merged = this.#separated(kind, old, object, write);
     this.#checkVersion(kind, old, merged, write.patch === true);
     checkUnchanged(kind, old, merged);
-    const bare = withMetadata(kept(merged, old), { managedFields: undefined });
+    const bare = withMetadata(withOldMetadata(merged, old), { managedFields: undefined });
     return this.#replace(kind, old, manageUpdate(old, bare, shapeOf(kind), this.#at(kind, write)), write);
   }
 
@@ -322,7 +322,7 @@ const nextVersion = (old: JsonObject): string => {
 };
 
 /** Returns the new object with the members of the old metadata that no update changes. */
-function kept(object: JsonObject, old: JsonObject): JsonObject {
+function withOldMetadata(object: JsonObject, old: JsonObject): JsonObject {
   const { uid, creationTimestamp, namespace } = metadataOf(old);
   return withMetadata(object, { uid, creationTimestamp, namespace });
 }
@@ -345,10 +345,10 @@ function checkUnchanged(kind: Kind, old: JsonObject, object: JsonObject): void {
 /** @throws {StatusError} 409 */
 function checkPreconditions(kind: Kind, old: JsonObject, { preconditions = {} }: DeleteOptions): void {
   const { uid, resourceVersion } = objectAt(old, 'metadata');
-  const refuse = (what: string, wanted: string, stored: unknown): never => {
+  const refuse = (what: string, expected: string, stored: unknown): never => {
     throw conflict(
       subjectOf(kind, nameOf(old)),
-      `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${String(stored)}). The object might have been ${what === 'UID' ? 'deleted and then recreated' : 'modified'}`,
+      `the ${what} in the precondition (${expected}) does not match the ${what} in record (${String(stored)}). The object might have been ${what === 'UID' ? 'deleted and then recreated' : 'modified'}`,
     );
   };
   if (preconditions.uid !== undefined && preconditions.uid !== uid) refuse('UID', preconditions.uid, uid);

@@ -160,17 +160,17 @@ export class Lifecycle {
     // open sockets are not all that keeps a process alive: a controller may wait for a time alone
     void this.#parts.clock.sleep(foreverMs, alive.signal).catch(() => undefined);
     const failures: unknown[] = [];
-    const held = new AbortController();
+    const stop = new AbortController();
     let leading: Promise<void> | undefined;
     try {
       await untilAborted(Promise.race([this.#start(), this.#failed.promise]), signal);
-      leading = this.#lead(held.signal);
+      leading = this.#lead(stop.signal);
       await untilAborted(this.#failed.promise, signal);
     } catch (reason) {
       if (!isAborted(signal) || reason !== signal.reason) failures.push(reason);
     }
     await this.#stop().catch((reason: unknown) => failures.push(reason));
-    held.abort();
+    stop.abort();
     await leading;
     await this.#finish();
     alive.abort();

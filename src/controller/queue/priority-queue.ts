@@ -116,7 +116,7 @@ export class PriorityQueue implements RequestQueue {
   );
   /** The requests being worked on, with the time when each was taken. */
   readonly #locked = new Map<string, number>();
-  readonly #takers: ((taken: Taken | undefined) => void)[] = [];
+  readonly #takers: ((item: Taken | undefined) => void)[] = [];
   #due = 0;
   #order = 0;
   #shut = false;
@@ -185,8 +185,8 @@ export class PriorityQueue implements RequestQueue {
   take(): Promise<Taken | undefined> | Taken | undefined {
     if (this.#shut) return undefined;
     // who waits longer is served first
-    const taken = this.#takers.length === 0 ? this.#pop() : undefined;
-    if (taken) return taken;
+    const item = this.#takers.length === 0 ? this.#pop() : undefined;
+    if (item) return item;
     return new Promise((resolve) => {
       this.#takers.push(resolve);
       this.#dispatchSoon();
@@ -357,9 +357,9 @@ export class PriorityQueue implements RequestQueue {
     queueMicrotask(() => {
       this.#dispatching = false;
       while (this.#takers.length > 0) {
-        const taken = this.#pop();
-        if (!taken) return;
-        this.#takers.shift()?.(taken);
+        const item = this.#pop();
+        if (!item) return;
+        this.#takers.shift()?.(item);
       }
     });
   }

@@ -76,10 +76,10 @@ export function faultsOf(text: string, where: string): readonly Fault[] {
 
 function faultOf(entry: unknown, where: string): Fault {
   if (!isRecord(entry)) throw new AgentError('invalid_argument', `${where}: must be an object`);
-  const known = ['fault', 'at', 'every', 'for', 'nodes', 'capacity'];
-  const odd = Object.keys(entry).find((key) => !known.includes(key));
+  const allowed = ['fault', 'at', 'every', 'for', 'nodes', 'capacity'];
+  const odd = Object.keys(entry).find((key) => !allowed.includes(key));
   if (odd !== undefined)
-    throw new AgentError('invalid_argument', `${where}.${odd}: unknown; there are ${known.join(', ')}`);
+    throw new AgentError('invalid_argument', `${where}.${odd}: unknown; there are ${allowed.join(', ')}`);
   const kind = faultKinds.find((one) => one === entry['fault']);
   if (!kind)
     throw new AgentError('invalid_argument', `${where}.fault: must be one of ${faultKinds.join(', ')}`);

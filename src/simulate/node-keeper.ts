@@ -30,7 +30,7 @@ export interface KeeperDeps {
   readonly logger: Logger;
   readonly recorder: EventRecorder;
   /** The Nodes that the simulation's informer holds; a response with a version in here is not parsed. */
-  readonly nodes: { readonly known: KnownObjects<Node>; get(name: string): Node | undefined };
+  readonly nodes: { readonly cache: KnownObjects<Node>; get(name: string): Node | undefined };
   readonly leaseDurationSeconds: number;
   /** The time between two reports of an unchanged status, ms. */
   readonly reportIntervalMs: number;
@@ -180,10 +180,10 @@ const ready: NodeStatusSetter = (node, now) => readyCondition(node, now, { runti
 function nodeClient({ client, nodes }: Pick<KeeperDeps, 'client' | 'nodes'>): NodeClient {
   const plain = new ResourceClient<Node>(client, nodeResource);
   return {
-    get: (name, options) => client.get(nodeResource, { name }, { ...options, known: nodes.known }),
+    get: (name, options) => client.get(nodeResource, { name }, { ...options, known: nodes.cache }),
     create: (node, options) => plain.create(node, options),
     patch: (name, patch, options) =>
-      client.patch(nodeResource, { name }, patch, { ...options, known: nodes.known }),
+      client.patch(nodeResource, { name }, patch, { ...options, known: nodes.cache }),
     delete: (name, options) => plain.delete(name, options),
   };
 }

@@ -107,9 +107,9 @@ export class SimulatedProvider extends MemoryProvider {
     const { startedAt: at, finishedAt, exitCode } = instance;
     const { clock } = this.#deps;
     const now = clock.now();
-    const said = this.#annotatedLog(container);
-    const first = said?.split('\n') ?? [`simulated container ${container.container} started`];
-    const ended = finishedAt !== undefined && said === undefined;
+    const annotated = this.#annotatedLog(container);
+    const first = annotated?.split('\n') ?? [`simulated container ${container.container} started`];
+    const ended = finishedAt !== undefined && annotated === undefined;
     const lines = [
       ...first.map((text) => ({ text, ...(at !== undefined && { at }) })),
       ...(ended ? [{ text: `simulated container exited with code ${exitCode}`, at: finishedAt }] : []),

@@ -237,7 +237,7 @@ export class Simulation implements FaultTarget {
         ...{ client, clock, leaseDurationSeconds, reportIntervalMs },
         logger: this.#logger,
         recorder: this.#recorder.recorderOf(name),
-        nodes: { known: nodes.known, get: (key) => nodes.store.get(key) },
+        nodes: { cache: nodes.known, get: (key) => nodes.store.get(key) },
       },
       {
         identity: {

@@ -44,10 +44,12 @@ const has = (input: unknown, key: unknown): boolean => {
 const contains = (input: unknown, part: unknown): boolean => {
   if (typeof input === 'string') return typeof part === 'string' && input.includes(part);
   if (Array.isArray(input))
-    return listOf(part).every((wanted) => (input as unknown[]).some((member) => contains(member, wanted)));
+    return listOf(part).every((expected) =>
+      (input as unknown[]).some((member) => contains(member, expected)),
+    );
   if (isRecord(input) && isRecord(part))
     return Object.entries(part).every(
-      ([key, wanted]) => Object.hasOwn(input, key) && contains(input[key], wanted),
+      ([key, expected]) => Object.hasOwn(input, key) && contains(input[key], expected),
     );
   return input === part;
 };

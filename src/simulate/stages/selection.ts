@@ -5,10 +5,10 @@ import type { Requirement, Stage, StageNumber } from './stage.ts';
 
 /** Whether each wanted label or annotation is there with its value. */
 function hasAll(
-  wanted: Readonly<Record<string, string>>,
+  required: Readonly<Record<string, string>>,
   existing: Readonly<Record<string, string>> = {},
 ): boolean {
-  return Object.entries(wanted).every(([key, value]) => existing[key] === value);
+  return Object.entries(required).every(([key, value]) => existing[key] === value);
 }
 
 /** Whether a requirement holds. Outputs that are null count as absent, as a path that is not there has the output null. */

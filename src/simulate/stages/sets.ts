@@ -252,8 +252,7 @@ const sets: Readonly<Record<StageSetName, readonly string[]>> = {
 export const fallbackStages: readonly string[] = fast;
 
 /** Whether a text names a stage set. */
-export const isStageSet = (name: string): name is StageSetName =>
-  stageSetNames.some((known) => known === name);
+export const isStageSet = (name: string): name is StageSetName => stageSetNames.some((one) => one === name);
 
 /** Returns the objects of a stage set, as YAML. @throws {AgentError} for another name */
 export function stageSet(name: string): readonly string[] {

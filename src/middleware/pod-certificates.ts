@@ -106,8 +106,8 @@ function authorityOf({
 function ownAuthority(dir: string, now: number): Authority {
   const [certFile, keyFile] = [join(dir, 'ca.crt'), join(dir, 'ca.key')];
   if (existsSync(certFile) && existsSync(keyFile)) return authorityOf({ certFile, keyFile });
-  const made = Authority.create('podtender pod certificates', now);
-  replaceFile(keyFile, made.key, 0o600);
-  replaceFile(certFile, made.cert, 0o644);
-  return made;
+  const authority = Authority.create('podtender pod certificates', now);
+  replaceFile(keyFile, authority.key, 0o600);
+  replaceFile(certFile, authority.cert, 0o644);
+  return authority;
 }

@@ -215,11 +215,12 @@ function endOf(
 ): Pick<ReportedStatus, 'phase' | 'reason' | 'message'> {
   const { pod, stopped } = observed;
   const { phase, reason, message } = pod.status ?? {};
-  const said = { ...(reason && { reason }), ...(message && { message }) };
-  if (!over) return said;
-  const isOwnEnd = stopped || !isDeleted(observed) || hasFailedFor(said.reason, phase) || hasSucceeded(pod);
+  const reported = { ...(reason && { reason }), ...(message && { message }) };
+  if (!over) return reported;
+  const isOwnEnd =
+    stopped || !isDeleted(observed) || hasFailedFor(reported.reason, phase) || hasSucceeded(pod);
   if (!isOwnEnd) return { phase: 'Failed', reason: deletedReason, message: whyDeleted(pod) };
-  return phase === 'Failed' || phase === 'Succeeded' ? { phase, ...said } : said;
+  return phase === 'Failed' || phase === 'Succeeded' ? { phase, ...reported } : reported;
 }
 
 const isDeleted = ({ pod, gone }: ObservedBacking): boolean =>

@@ -47,7 +47,7 @@ export class Carrier {
     const { client, owner } = this.#deps;
     const resource = carried.kind === 'Secret' ? secretResource : configMapResource;
     const namespace = namespaceOf(backing);
-    const wanted = objectOf(carried, {
+    const desired = objectOf(carried, {
       namespace,
       labels: ownerLabels(owner, uid),
       ownerReferences: [ownerReferenceTo(backing)],
@@ -55,7 +55,7 @@ export class Carrier {
     const standing = await this.#standing(resource, { namespace, name: carried.name }, signal);
     if (!standing) {
       try {
-        await client.create(resource, wanted, { signal });
+        await client.create(resource, desired, { signal });
         return;
       } catch (reason) {
         if (!isAlreadyExists(reason)) throw reason;
@@ -65,8 +65,8 @@ export class Carrier {
         'already_exists',
         `${carried.kind.toLowerCase()} ${namespace}/${carried.name} of the backing cluster belongs to another: remove it`,
       );
-    else if (isSame(standing, wanted, backing)) return;
-    await client.update(resource, wanted, { signal });
+    else if (isSame(standing, desired, backing)) return;
+    await client.update(resource, desired, { signal });
   }
 
   async #standing(
@@ -91,6 +91,6 @@ const contentOf = (object: KubeObject): string => {
   return JSON.stringify([Object.entries(data).sort(), Object.entries(binaryData).sort()]);
 };
 
-const isSame = (standing: KubeObject, wanted: KubeObject, backing: Pod): boolean =>
-  contentOf(standing) === contentOf(wanted) &&
+const isSame = (standing: KubeObject, desired: KubeObject, backing: Pod): boolean =>
+  contentOf(standing) === contentOf(desired) &&
   (standing.metadata?.ownerReferences ?? []).some(({ uid }) => uid === uidOf(backing));

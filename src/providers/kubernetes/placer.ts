@@ -56,19 +56,19 @@ export class Placer {
     if (namespace === undefined)
       return refused(pod, 'NamespaceNotMapped', unmapped(namespaceOf(pod)), 'CreatePodSandbox');
     const name = backingName(owner, { name: nameOf(pod), uid: uidOf(pod) });
-    let wanted: Pod;
+    let desired: Pod;
     let carried: Carried;
     try {
       carried = await carriedOf(pod, name, request);
-      wanted = await this.#wanted(request, { name, namespace, carried });
+      desired = await this.#desired(request, { name, namespace, carried });
     } catch (reason) {
       signal.throwIfAborted();
       return refused(pod, 'CreateContainerConfigError', messageOf(reason));
     }
     try {
-      const made = await this.#create(wanted, uidOf(pod), signal);
-      store.seen(made, clock.now());
-      await this.#complete(pod, made, carried, signal);
+      const created = await this.#create(desired, uidOf(pod), signal);
+      store.seen(created, clock.now());
+      await this.#complete(pod, created, carried, signal);
       return { results: [], changed: true };
     } catch (reason) {
       signal.throwIfAborted();
@@ -106,7 +106,7 @@ export class Placer {
     }
   }
 
-  async #wanted(
+  async #desired(
     { pod, resolution }: SyncPodRequest,
     {
       name,
@@ -125,18 +125,18 @@ export class Placer {
   }
 
   /** Creates the backing pod, or takes over the one that an earlier try has made. */
-  async #create(wanted: Pod, uid: string, signal: AbortSignal): Promise<Pod> {
+  async #create(desired: Pod, uid: string, signal: AbortSignal): Promise<Pod> {
     const { client, owner } = this.#deps;
     try {
-      return await client.create(podResource, wanted, { signal });
+      return await client.create(podResource, desired, { signal });
     } catch (reason) {
       if (!isAlreadyExists(reason)) throw reason;
-      const place = { name: nameOf(wanted), namespace: namespaceOf(wanted) };
+      const place = { name: nameOf(desired), namespace: namespaceOf(desired) };
       const standing = await client.get<Pod>(podResource, place, { signal });
       if (isOwned(standing, owner, uid)) return standing;
       throw new AgentError(
         'already_exists',
-        `pod ${placeOf(wanted)} of the backing cluster belongs to another: remove it`,
+        `pod ${placeOf(desired)} of the backing cluster belongs to another: remove it`,
       );
     }
   }
@@ -191,7 +191,7 @@ export const unmapped = (namespace: string): string =>
 function changesOf(
   pod: Pod,
   backing: Pod,
-  wanted: { readonly labels: Record<string, string>; readonly annotations: Record<string, string> },
+  desired: { readonly labels: Record<string, string>; readonly annotations: Record<string, string> },
 ): Change {
   const carried = carriedKeys(backing);
   const { labels = {}, annotations = {} } = backing.metadata ?? {};
@@ -200,8 +200,8 @@ function changesOf(
     standing.has(name) && standing.get(name) !== image ? [{ name, image }] : [],
   );
   return {
-    labels: differences(labels, wanted.labels, carried.labels),
-    annotations: differences(annotations, wanted.annotations, carried.annotations),
+    labels: differences(labels, desired.labels, carried.labels),
+    annotations: differences(annotations, desired.annotations, carried.annotations),
     images,
   };
 }
@@ -209,11 +209,11 @@ function changesOf(
 /** A merge patch of a map: null for keys that the pod had and has lost. */
 function differences(
   standing: Readonly<Record<string, string>>,
-  wanted: Readonly<Record<string, string>>,
+  desired: Readonly<Record<string, string>>,
   carried: readonly string[],
 ): Record<string, string | null> {
-  const changed = Object.entries(wanted).filter(([key, value]) => standing[key] !== value);
-  const lost = carried.filter((key) => !Object.hasOwn(wanted, key) && Object.hasOwn(standing, key));
+  const changed = Object.entries(desired).filter(([key, value]) => standing[key] !== value);
+  const lost = carried.filter((key) => !Object.hasOwn(desired, key) && Object.hasOwn(standing, key));
   return Object.fromEntries([...changed, ...lost.map((key) => [key, null] as const)]);
 }
 

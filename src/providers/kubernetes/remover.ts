@@ -89,15 +89,15 @@ export class Remover {
   /** Reads the backing pod now. */
   async #look(ref: PodRef, signal: AbortSignal): Promise<void> {
     const { client, clock, store, owner, placeOf } = this.#deps;
-    const known = store.get(ref.uid)?.pod;
-    const place = known ? { name: nameOf(known), namespace: namespaceOf(known) } : placeOf(ref);
+    const backing = store.get(ref.uid)?.pod;
+    const place = backing ? { name: nameOf(backing), namespace: namespaceOf(backing) } : placeOf(ref);
     if (!place) return;
     try {
       const pod = await client.get<Pod>(podResource, place, { signal });
       if (isOwned(pod, owner, ref.uid)) store.seen(pod, clock.now());
     } catch (reason) {
       if (!isNotFound(reason)) throw reason;
-      if (known) store.deleted(known, clock.now());
+      if (backing) store.deleted(backing, clock.now());
     }
   }
 

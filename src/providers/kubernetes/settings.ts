@@ -156,8 +156,8 @@ function faultOf(errors: readonly ErrorObject[]): string {
   const path = error.instancePath.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
   if (error.keyword === 'additionalProperties') {
     const { additionalProperty } = error.params as { readonly additionalProperty: string };
-    const known = path === '' ? `; there are: ${Object.keys(properties).join(', ')}` : '';
-    return `: ${path}.${additionalProperty}`.replace(': .', ': ') + ` is no setting${known}`;
+    const hint = path === '' ? `; there are: ${Object.keys(properties).join(', ')}` : '';
+    return `: ${path}.${additionalProperty}`.replace(': .', ': ') + ` is no setting${hint}`;
   }
   const allowed = (error.params as { readonly allowedValues?: readonly unknown[] }).allowedValues;
   return `: ${path.slice(1) || 'the settings'} ${error.message ?? 'is invalid'}${allowed ? `: ${allowed.join(', ')}` : ''}`;

@@ -40,7 +40,7 @@ export async function ociParts(dataDir: string, settings: EffectiveOptions): Pro
   const uid = process.getuid?.() ?? 0;
   const dir = ociDir(dataDir);
   const isolation = await detectIsolation({
-    wanted: kind ?? 'auto',
+    kind: kind ?? 'auto',
     dir: join(dir, 'probe'),
     uid,
     shell: '/bin/sh',

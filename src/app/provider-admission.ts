@@ -48,7 +48,7 @@ async function admission(name: string, loading: ModuleLoading): Promise<Provider
       const { admitOciPod, detectIsolation } = await import('../providers/oci/index.ts');
       const uid = process.getuid?.() ?? 0;
       const dir = join(tmpdir(), 'podtender-probe');
-      const isolation = await detectIsolation({ wanted: 'auto', dir, uid, shell: '/bin/sh' });
+      const isolation = await detectIsolation({ kind: 'auto', dir, uid, shell: '/bin/sh' });
       return (pod, others) => admitOciPod(pod, others, { isolation, hasTerminals: true });
     }
     case 'memory':

@@ -195,9 +195,9 @@ const portsOf = (pod: Pod): ReadonlySet<string> =>
 function portClash(pod: Pod, others: readonly Pod[]): string | undefined {
   const ports = portsOf(pod);
   for (const other of ports.size === 0 ? [] : others) {
-    const taken = [...portsOf(other)].find((port) => ports.has(port));
-    if (taken !== undefined)
-      return `port ${taken} is declared by pod ${namespaceOf(other)}/${nameOf(other)} already; pods share the host's ports`;
+    const conflict = [...portsOf(other)].find((port) => ports.has(port));
+    if (conflict !== undefined)
+      return `port ${conflict} is declared by pod ${namespaceOf(other)}/${nameOf(other)} already; pods share the host's ports`;
   }
   return undefined;
 }

@@ -30,8 +30,8 @@ export class OciImageService implements ImageService {
 
   async listImages({ filter }: cri.ListImagesRequest): Promise<cri.ListImagesResponse> {
     const { store } = this.#deps;
-    const wanted = filter?.image?.image ?? '';
-    const found = wanted === '' ? store.list() : [store.find(wanted)];
+    const reference = filter?.image?.image ?? '';
+    const found = reference === '' ? store.list() : [store.find(reference)];
     return { images: found.flatMap((image) => (image ? [this.#toImage(image)] : [])) };
   }
 

@@ -28,9 +28,9 @@ export function imageUser(
 ): ImageUser {
   const groups = groupsOf(textInRoot(root, '/etc/group'));
   const [imageName = '', imageGroup = ''] = imageText.split(':');
-  const wanted = wantedUser(context);
-  const account = accountOf(accountsOf(textInRoot(root, '/etc/passwd')), wanted ?? imageName);
-  const ownGroup = wanted === undefined && imageGroup !== '' ? groupId(imageGroup, groups) : account.gid;
+  const requested = requestedUser(context);
+  const account = accountOf(accountsOf(textInRoot(root, '/etc/passwd')), requested ?? imageName);
+  const ownGroup = requested === undefined && imageGroup !== '' ? groupId(imageGroup, groups) : account.gid;
   const gid = context.runAsGroup?.value ?? ownGroup;
   const strict = context.supplementalGroupsPolicy === SupplementalGroupsPolicy.Strict;
   const members = groups.filter(
@@ -41,7 +41,7 @@ export function imageUser(
 }
 
 /** Returns the user of a security context, by number or name. */
-function wantedUser({ runAsUser, runAsUsername = '' }: LinuxContainerSecurityContext): string | undefined {
+function requestedUser({ runAsUser, runAsUsername = '' }: LinuxContainerSecurityContext): string | undefined {
   if (runAsUser) return String(runAsUser.value ?? 0);
   return runAsUsername === '' ? undefined : runAsUsername;
 }

@@ -48,7 +48,7 @@ export const canBeUser = ({ kind, rootless }: Pick<Isolation, 'kind' | 'rootless
 /** How isolation is detected. */
 export interface IsolationSearch {
   /** The kind to use, or `auto` for the best that there is. */
-  readonly wanted: IsolationKind | 'auto';
+  readonly kind: IsolationKind | 'auto';
   /** A directory on the file system of the containers. */
   readonly dir: string;
   readonly uid: number;
@@ -83,10 +83,10 @@ function isExecutable(path: string): boolean {
  */
 export async function detectIsolation(search: IsolationSearch): Promise<Isolation> {
   const tools = programs();
-  const { wanted, uid } = search;
+  const { kind: requested, uid } = search;
   const rootless = uid !== 0;
   const lacking: string[] = [];
-  const candidates = wanted === 'auto' ? isolationKinds.filter((kind) => kind !== 'none') : [wanted];
+  const candidates = requested === 'auto' ? isolationKinds.filter((kind) => kind !== 'none') : [requested];
   for (const kind of candidates) {
     const fault = await faultOf(kind, tools, search);
     if (fault !== undefined) {

@@ -47,9 +47,9 @@ const shell = '/bin/sh';
  * @throws {AgentError} `failed_precondition` when the machine has no isolation of the wanted kind, or lacks a program
  */
 export async function openOciRuntime({ settings, pull, ...deps }: OciRuntimeDeps): Promise<OciRuntime> {
-  const { dataDir, hostIp, isolation: wanted = 'auto', limits } = settings;
+  const { dataDir, hostIp, isolation: kind = 'auto', limits } = settings;
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
-  const isolation = await detectIsolation({ wanted, dir: join(dataDir, 'probe'), uid, shell });
+  const isolation = await detectIsolation({ kind, dir: join(dataDir, 'probe'), uid, shell });
   const store = openStore(settings, { ...deps, uid }, limits);
   const launcher = new OciLauncher({ store, isolation, shell, uid, gid });
   const images = new OciImageService({

@@ -33,8 +33,10 @@ export function capabilityWords({
   if (privileged) return [];
   const { addCapabilities = [], dropCapabilities = [] } = capabilities ?? {};
   const [added, dropped] = [addCapabilities.map(plain), dropCapabilities.map(plain)];
-  const kept = dropped.includes('all') ? [] : defaultCapabilities.filter((name) => !dropped.includes(name));
-  const all = [...new Set([...kept, ...entering, ...added.filter((name) => name !== 'all')])];
+  const remaining = dropped.includes('all')
+    ? []
+    : defaultCapabilities.filter((name) => !dropped.includes(name));
+  const all = [...new Set([...remaining, ...entering, ...added.filter((name) => name !== 'all')])];
   const set = added.includes('all')
     ? [
         '+all',

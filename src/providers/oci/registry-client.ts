@@ -130,10 +130,10 @@ export class RegistryClient {
     const response = await this.#fetch(url.href, { accept: 'application/json' });
     if (!response.ok)
       throw new AgentError('unauthenticated', `${this.#reference.name}: no token: ${response.status}`);
-    const given = tokenOf(await response.json());
-    if (given === undefined)
+    const token = tokenOf(await response.json());
+    if (token === undefined)
       throw new AgentError('unauthenticated', `${this.#reference.name}: the token server sent no token`);
-    this.#authorization = `Bearer ${given}`;
+    this.#authorization = `Bearer ${token}`;
   }
 }
 

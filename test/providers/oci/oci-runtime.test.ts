@@ -20,15 +20,15 @@ const hasRoot = process.getuid?.() === 0;
 const here = await kindsHere();
 
 async function kindsHere(): Promise<readonly IsolationKind[]> {
-  const tries = isolationKinds.map(async (wanted) => {
+  const tries = isolationKinds.map(async (kind) => {
     const search = {
-      wanted,
+      kind,
       dir: '/tmp/podtender-oci-kinds',
       uid: process.getuid?.() ?? 0,
       shell: '/bin/sh',
     };
     return detectIsolation(search).then(
-      () => [wanted],
+      () => [kind],
       () => [],
     );
   });

@@ -90,16 +90,18 @@ const nodeBootstrap = {
 };
 
 /** Returns a role or binding with the rules and subjects that it lacks; the same object if it lacks none. */
-function completed(standing: JsonObject, wanted: JsonObject): JsonObject {
+function completed(standing: JsonObject, expected: JsonObject): JsonObject {
   const own = rulesOf(standing);
   const covered = (rule: Rule): boolean =>
-    permissionsOf(rule).every((one) => own.some((held) => ruleCovers(held, one)));
-  const rules = objectsAt(wanted, 'rules').filter((_, i) => {
-    const rule = rulesOf(wanted)[i];
+    permissionsOf(rule).every((one) => own.some((ownRule) => ruleCovers(ownRule, one)));
+  const rules = objectsAt(expected, 'rules').filter((_, i) => {
+    const rule = rulesOf(expected)[i];
     return rule && !covered(rule);
   });
   const has = objectsAt(standing, 'subjects');
-  const subjects = objectsAt(wanted, 'subjects').filter((one) => !has.some((other) => sameJson(one, other)));
+  const subjects = objectsAt(expected, 'subjects').filter(
+    (one) => !has.some((other) => sameJson(one, other)),
+  );
   if (rules.length === 0 && subjects.length === 0) return standing;
   return {
     ...standing,

@@ -107,9 +107,9 @@ function withDefaults(pod: JsonObject, defaults: Sides): JsonObject {
   return withMetadata(next, { annotations: { ...annotations, [annotation]: value } });
 }
 
-function merged(container: JsonObject, given: Sides, defaults: Sides): JsonObject {
+function merged(container: JsonObject, own: Sides, defaults: Sides): JsonObject {
   const sides = (['limits', 'requests'] as const)
-    .map((side) => [side, { ...defaults[side], ...given[side] }] as const)
+    .map((side) => [side, { ...defaults[side], ...own[side] }] as const)
     .filter(([, list]) => Object.keys(list).length > 0);
   return { ...container, resources: { ...objectAt(container, 'resources'), ...Object.fromEntries(sides) } };
 }
@@ -121,42 +121,44 @@ const more = (a: string, b: string): boolean => compareQuantities(parseQuantity(
 const least =
   (type: string): Check =>
   (name, enforced, { requests, limits }) => {
-    const [asked, limit] = [ownMember(requests, name), ownMember(limits, name)];
+    const [request, limit] = [ownMember(requests, name), ownMember(limits, name)];
     const head = `minimum ${name} usage per ${type} is ${enforced}`;
-    if (asked === undefined) return `${head}.  No request is specified`;
-    if (more(enforced, asked)) return `${head}, but request is ${asked}`;
+    if (request === undefined) return `${head}.  No request is specified`;
+    if (more(enforced, request)) return `${head}, but request is ${request}`;
     return limit !== undefined && more(enforced, limit) ? `${head}, but limit is ${limit}` : undefined;
   };
 
 const most =
   (type: string): Check =>
   (name, enforced, { requests, limits }) => {
-    const [asked, limit] = [ownMember(requests, name), ownMember(limits, name)];
+    const [request, limit] = [ownMember(requests, name), ownMember(limits, name)];
     const head = `maximum ${name} usage per ${type} is ${enforced}`;
     if (limit === undefined) return `${head}.  No limit is specified`;
     if (more(limit, enforced)) return `${head}, but limit is ${limit}`;
-    return asked !== undefined && more(asked, enforced) ? `${head}, but request is ${asked}` : undefined;
+    return request !== undefined && more(request, enforced)
+      ? `${head}, but request is ${request}`
+      : undefined;
   };
 
 const mostRequest =
   (type: string): Check =>
   (name, enforced, { requests }) => {
-    const asked = ownMember(requests, name);
+    const request = ownMember(requests, name);
     const head = `maximum ${name} usage per ${type} is ${enforced}`;
-    if (asked === undefined) return `${head}.  No request is specified`;
-    return more(asked, enforced) ? `${head}, but request is ${asked}` : undefined;
+    if (request === undefined) return `${head}.  No request is specified`;
+    return more(request, enforced) ? `${head}, but request is ${request}` : undefined;
   };
 
 const ratio =
   (type: string): Check =>
   (name, enforced, { requests, limits }) => {
-    const [asked, limit] = [requests, limits].map((side) =>
+    const [request, limit] = [requests, limits].map((side) =>
       milliValueOf(parseQuantity(ownMember(side, name) ?? '0')),
     );
     const head = `${name} max limit to request ratio per ${type} is ${enforced}`;
-    if (!asked) return `${head}, but no request is specified or request is 0`;
+    if (!request) return `${head}, but no request is specified or request is 0`;
     if (!limit) return `${head}, but no limit is specified or limit is 0`;
-    const found = limit / asked;
+    const found = limit / request;
     return found * 1000 > milliValueOf(parseQuantity(enforced))
       ? `${head}, but provided ratio is ${found.toFixed(6)}`
       : undefined;

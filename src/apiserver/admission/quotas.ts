@@ -202,22 +202,22 @@ function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject 
   const unknown = own.filter((one) => !Object.hasOwn(used, one));
   if (unknown.length > 0)
     throw refuse(`status unknown for quota: ${name}, resources: ${[...own].sort().join(',')}`);
-  const wanted = own.filter((one) => !isZeroQuantity(ownMember(usage, one) ?? zeroQuantity));
-  if (wanted.length === 0) return quota;
+  const nonZero = own.filter((one) => !isZeroQuantity(ownMember(usage, one) ?? zeroQuantity));
+  if (nonZero.length === 0) return quota;
   const total = (one: string): Quantity =>
     addQuantities(parseQuantity(ownMember(used, one) ?? '0'), ownMember(usage, one) ?? zeroQuantity);
-  const beyond = wanted.filter(
+  const beyond = nonZero.filter(
     (one) => compareQuantities(total(one), parseQuantity(ownMember(hard, one) ?? '0')) > 0,
   );
   if (beyond.length > 0) {
-    const asked = Object.fromEntries(
-      wanted.map((one) => [one, formatQuantity(ownMember(usage, one) ?? zeroQuantity)]),
+    const amounts = Object.fromEntries(
+      nonZero.map((one) => [one, formatQuantity(ownMember(usage, one) ?? zeroQuantity)]),
     );
     throw refuse(
-      `exceeded quota: ${name}, requested: ${shown(asked, beyond)}, used: ${shown(used, beyond)}, limited: ${shown(hard, beyond)}`,
+      `exceeded quota: ${name}, requested: ${shown(amounts, beyond)}, used: ${shown(used, beyond)}, limited: ${shown(hard, beyond)}`,
     );
   }
-  const next = Object.fromEntries(wanted.map((one) => [one, formatQuantity(total(one))]));
+  const next = Object.fromEntries(nonZero.map((one) => [one, formatQuantity(total(one))]));
   return { ...quota, status: { ...status, used: { ...used, ...next } } };
 }
 

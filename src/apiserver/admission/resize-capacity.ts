@@ -28,10 +28,10 @@ function resizeBeyondNode(pod: Pod, node: Node): StatusError | undefined {
   const requests = podRequests({ ...pod, status: {} });
   const allocatable = node.status?.allocatable ?? {};
   const beyond = compared.flatMap(([resource, unitOf]) => {
-    const wanted = requests[resource];
-    const requested = wanted === undefined ? 0 : unitOf(wanted);
-    const held = unitOf(parseQuantity(allocatable[resource] ?? '0'));
-    return requested > held ? [`${resource}, requested: ${requested}, allocatable: ${held}`] : [];
+    const quantity = requests[resource];
+    const requested = quantity === undefined ? 0 : unitOf(quantity);
+    const capacity = unitOf(parseQuantity(allocatable[resource] ?? '0'));
+    return requested > capacity ? [`${resource}, requested: ${requested}, allocatable: ${capacity}`] : [];
   });
   if (beyond.length === 0) return undefined;
   const why = `node didn't have enough allocatable resources: ${beyond.join('; ')}`;

@@ -68,12 +68,12 @@ function withRuntimeClass(pod: JsonObject, attributes: Attributes): JsonObject {
 /** Merges the node selectors of a pod and its runtime class. @throws {StatusError} 403 when they conflict */
 function joinedSelector(attributes: Attributes, pod: JsonObject, scheduling: JsonObject): JsonObject {
   const own = objectAt(objectAt(pod, 'spec'), 'nodeSelector');
-  const wanted = objectAt(scheduling, 'nodeSelector');
-  for (const [key, value] of Object.entries(wanted))
+  const required = objectAt(scheduling, 'nodeSelector');
+  for (const [key, value] of Object.entries(required))
     if (Object.hasOwn(own, key) && ownMember(own, key) !== value)
       throw refusal(
         attributes,
         `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${textOf(value)}; pod.spec.nodeSelector[${key}] = ${textOf(ownMember(own, key))}`,
       );
-  return { ...own, ...wanted };
+  return { ...own, ...required };
 }

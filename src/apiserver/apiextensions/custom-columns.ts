@@ -27,11 +27,11 @@ const item =
     });
 
 const filter =
-  (path: string, wanted: string): Step =>
+  (path: string, expected: string): Step =>
   (values) =>
     values
       .flatMap(all)
-      .filter((value) => textOf(valueAt(value, ...path.split('.').filter(Boolean))) === wanted);
+      .filter((value) => textOf(valueAt(value, ...path.split('.').filter(Boolean))) === expected);
 
 const token =
   /\.?\*|\[\*\]|\[\?\(\s*@((?:\.[\w-]+)+)\s*==\s*(?:"([^"]*)"|'([^']*)'|([^"')\s]+))\s*\)\]|\[(-?\d+)\]|\[['"]([^'"]+)['"]\]|\.((?:\\.|[^.[\]\\])+)/y;
@@ -72,8 +72,8 @@ function cellOf(value: unknown, type: string, now: number): unknown {
 const ageColumn: JsonObject = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
 /** Returns how a kind's objects are shown in tables: their names, and the columns of its definition; the age where there are none. */
-export function customPrinter(given: readonly JsonObject[]): Printer {
-  const own = (given.length > 0 ? given : [ageColumn]).map((one) => ({
+export function customPrinter(columns: readonly JsonObject[]): Printer {
+  const own = (columns.length > 0 ? columns : [ageColumn]).map((one) => ({
     type: stringAt(one, 'type'),
     steps: stepsOf(stringAt(one, 'jsonPath')) ?? [() => []],
     header: headerOf(one),
@@ -90,14 +90,14 @@ export function customPrinter(given: readonly JsonObject[]): Printer {
   };
 }
 
-function headerOf(given: JsonObject): Column {
-  const [name, type, format] = ['name', 'type', 'format'].map((key) => stringAt(given, key));
-  const priority = Number(given['priority'] ?? 0);
+function headerOf(definition: JsonObject): Column {
+  const [name, type, format] = ['name', 'type', 'format'].map((key) => stringAt(definition, key));
+  const priority = Number(definition['priority'] ?? 0);
   return {
     name: name ?? '',
     type: type ?? '',
     format: format ?? '',
-    description: stringAt(given, 'description'),
+    description: stringAt(definition, 'description'),
     priority,
   };
 }

@@ -45,9 +45,9 @@ export class CustomResources {
     const before = this.#served;
     const now = new Map<string, Served>();
     for (const { key, object } of this.#store.list(definitionKind.storage)) {
-      const known = before.get(key);
-      const same = known !== undefined && servesSame(known.definition, object);
-      now.set(key, same ? known : { definition: object, kinds: customKindsOf(object) });
+      const previous = before.get(key);
+      const same = previous !== undefined && servesSame(previous.definition, object);
+      now.set(key, same ? previous : { definition: object, kinds: customKindsOf(object) });
     }
     const isSame = now.size === before.size && [...now].every(([key, one]) => before.get(key) === one);
     if (isSame) return;
@@ -103,8 +103,8 @@ export class CustomResources {
     const standing = this.#strategies.get(kind);
     const custom = this.#customs.get(kind);
     if (standing || !custom) return standing;
-    const made = customStrategy(custom);
-    this.#strategies.set(kind, made);
-    return made;
+    const strategy = customStrategy(custom);
+    this.#strategies.set(kind, strategy);
+    return strategy;
   }
 }

@@ -126,8 +126,8 @@ export function customStrategy(custom: CustomKind, conversions?: Conversions): S
     deleteReturnsObject: false,
     printer: customPrinter(custom.columns),
     fromStorage(object) {
-      const known = served.get(object);
-      if (known) return known;
+      const cached = served.get(object);
+      if (cached) return cached;
       const plain = conversions?.up(object) ?? withoutVersion(object);
       const now = shaped(plain, schema);
       const same = sameJson(now, plain) ? plain : now;

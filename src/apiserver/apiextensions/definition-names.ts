@@ -45,28 +45,28 @@ interface Outcome {
 }
 
 function accept(definition: JsonObject, { resources, kinds }: Taken): Outcome {
-  const wanted = objectAt(specOf(definition), 'names');
+  const requested = objectAt(specOf(definition), 'names');
   const names: Record<string, unknown> = { ...acceptedOf(definition) };
   let conflict: Outcome['conflict'];
-  const settle = (key: string, taken: ReadonlySet<string>, reason: string): void => {
-    const name = stringAt(wanted, key);
-    if (name !== stringAt(names, key) && taken.has(name)) conflict = { reason, message: inUse(name) };
+  const settle = (key: string, reserved: ReadonlySet<string>, reason: string): void => {
+    const name = stringAt(requested, key);
+    if (name !== stringAt(names, key) && reserved.has(name)) conflict = { reason, message: inUse(name) };
     else setOwn(names, key, name);
   };
   settle('plural', resources, 'PluralConflict');
   settle('singular', resources, 'SingularConflict');
   const before = listAt(names, 'shortNames');
-  const used = (listAt(wanted, 'shortNames') as readonly string[]).filter(
+  const used = (listAt(requested, 'shortNames') as readonly string[]).filter(
     (name) => !before.includes(name) && resources.has(name),
   );
   if (used.length > 0) {
     const texts = used.map(inUse);
     const message = texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
     conflict = { reason: 'ShortNamesConflict', message };
-  } else names['shortNames'] = wanted['shortNames'];
+  } else names['shortNames'] = requested['shortNames'];
   settle('kind', kinds, 'KindConflict');
   settle('listKind', kinds, 'ListKindConflict');
-  names['categories'] = wanted['categories'];
+  names['categories'] = requested['categories'];
   const { shortNames, categories, ...always } = names;
   const all = {
     ...always,

@@ -79,9 +79,11 @@ function nodeOf(rules: Structural, schema: Structural, typed: Typed): RuleNode |
 }
 
 function innerNode(rules: Structural, schema: Structural, type: RuleType | undefined): RuleNode | undefined {
-  const held = itemsOf(schema) ?? valuesOf(schema);
+  const innerSchema = itemsOf(schema) ?? valuesOf(schema);
   const inner = itemsOf(rules) ?? valuesOf(rules);
-  return held && inner && nodeOf(inner, held, { isRoot: isEmbedded(held), type: type?.inner });
+  return (
+    innerSchema && inner && nodeOf(inner, innerSchema, { isRoot: isEmbedded(innerSchema), type: type?.inner })
+  );
 }
 
 function propertyNodes(
@@ -162,10 +164,10 @@ class Evaluation implements RuleFindings {
     const keyOf = schema['x-kubernetes-list-type'] === 'map' ? listKey(schema) : undefined;
     const index = (list: unknown): Map<string, unknown> =>
       new Map(keyOf && Array.isArray(list) ? list.map((item: unknown) => [keyOf(item), item]) : []);
-    const [olds, known] = [index(old), index(correlated?.old)];
+    const [olds, correlatedOlds] = [index(old), index(correlated?.old)];
     for (const [i, item] of value.entries()) {
       const key = keyOf?.(item) ?? '';
-      const before = known.get(key);
+      const before = correlatedOlds.get(key);
       this.#visit(inner, {
         path: `${path}[${i}]`,
         value: item,
@@ -194,10 +196,10 @@ class Evaluation implements RuleFindings {
     if (node.rules.length === 0) return;
     const { value, old } = visit;
     const variables = (isOptional: boolean): Activation => {
-      const made = new Map<string, Value>();
+      const values = new Map<string, Value>();
       return (name) => {
-        if (!made.has(name)) made.set(name, variable(name, isOptional));
-        return made.get(name);
+        if (!values.has(name)) values.set(name, variable(name, isOptional));
+        return values.get(name);
       };
     };
     const variable = (name: string, isOptional: boolean): Value => {

@@ -108,14 +108,14 @@ function metadataFaults(schema: JsonObject, level: Level, path: string): FieldFa
     const inner = schemaAt(properties, key);
     return inner && stringAt(inner, 'type');
   };
-  const wanted = (key: string, type: string): void => {
+  const requireType = (key: string, type: string): void => {
     const found = typeOf(key);
     if (isResource && found !== undefined && found !== type)
       faults.push(fault.invalid(`${path}.properties[${key}].type`, found, `must be ${type}`));
   };
-  wanted('kind', 'string');
-  wanted('apiVersion', 'string');
-  wanted('metadata', 'object');
+  requireType('kind', 'string');
+  requireType('apiVersion', 'string');
+  requireType('metadata', 'object');
   const metadata = schemaAt(properties, 'metadata');
   if (metadata && level === 'root' && !saysNamesAlone(metadata))
     faults.push(

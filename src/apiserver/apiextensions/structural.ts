@@ -103,8 +103,8 @@ export function withSchemaDefaults(value: unknown, schema: Structural | undefine
   const out: Draft = {};
   for (const key of new Set([...Object.keys(value), ...Object.keys(objectAt(schema, 'properties'))])) {
     const declared = propertyOf(schema, key) ?? valuesOf(schema);
-    const kept = orDefault(ownMember(value, key), declared);
-    if (kept !== undefined) setOwn(out, key, withSchemaDefaults(kept, declared));
+    const member = orDefault(ownMember(value, key), declared);
+    if (member !== undefined) setOwn(out, key, withSchemaDefaults(member, declared));
   }
   return out;
 }

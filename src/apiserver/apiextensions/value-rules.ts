@@ -35,8 +35,8 @@ const typeName = (value: unknown): string => {
 const bad = (path: string, value: unknown, why: string): FieldFault => fault.invalid(shown(path), value, why);
 
 /** A fault of the type of a value. */
-const wrongType = (path: string, value: unknown, type: string, said: string): FieldFault => ({
-  ...bad(path, value, `${bodyAt(path)} must be of type ${type}: ${JSON.stringify(said)}`),
+const wrongType = (path: string, value: unknown, type: string, typeText: string): FieldFault => ({
+  ...bad(path, value, `${bodyAt(path)} must be of type ${type}: ${JSON.stringify(typeText)}`),
   reason: 'FieldValueTypeInvalid',
 });
 
@@ -67,10 +67,10 @@ function faultsOf(value: unknown, schema: Structural, place: Place): FieldFault[
 
 function typeFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
   const found = typeName(value);
-  const wanted = isIntOrString(schema) ? ['integer', 'string'] : [stringAt(schema, 'type')];
-  const [first = ''] = wanted;
-  if (first === '' || wanted.includes(found) || (first === 'number' && found === 'integer')) return [];
-  return [wrongType(path, found, wanted.join(','), found)];
+  const allowed = isIntOrString(schema) ? ['integer', 'string'] : [stringAt(schema, 'type')];
+  const [first = ''] = allowed;
+  if (first === '' || allowed.includes(found) || (first === 'number' && found === 'integer')) return [];
+  return [wrongType(path, found, allowed.join(','), found)];
 }
 
 function enumFaults(value: unknown, schema: Structural, path: string): FieldFault[] {

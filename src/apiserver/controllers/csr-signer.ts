@@ -138,10 +138,10 @@ const isOfServer = (name: string): boolean =>
   /^kubernetes(\.default(\.svc(\..*)?)?)?\.?$/i.test(name) || /^localhost\.?$/i.test(name);
 
 /** Returns why a signer rejects a request (`ValidateKubeletServingCSR`, `ValidateKubeletClientCSR`, `validAPIServerClientUsages`). */
-function faultOf(signer: string, request: SigningRequest, wanted: readonly string[]): string | undefined {
-  if (signer === apiClient) return clientUsageFault(wanted);
+function faultOf(signer: string, request: SigningRequest, usages: readonly string[]): string | undefined {
+  if (signer === apiClient) return clientUsageFault(usages);
   if (signer !== serving && signer !== kubeletClient) return undefined;
-  const faults = signer === serving ? servingFaults(request, wanted) : clientFaults(request, wanted);
+  const faults = signer === serving ? servingFaults(request, usages) : clientFaults(request, usages);
   return faults.find(([is]) => is)?.[1];
 }
 
@@ -157,19 +157,19 @@ const [notNodes, notNode] = [
 const noEmails = 'Email subjectAltNames are not allowed';
 const noUris = 'URI subjectAltNames are not allowed';
 
-const servingFaults = (request: SigningRequest, wanted: readonly string[]): Faults => [
+const servingFaults = (request: SigningRequest, usages: readonly string[]): Faults => [
   [!isNodes(request), notNodes],
   [request.dnsNames.length + request.ips.length === 0, 'DNS or IP subjectAltName is required'],
   [request.emails.length > 0, noEmails],
   [request.uris.length > 0, noUris],
   [
-    !areUsages(wanted, 'server auth'),
+    !areUsages(usages, 'server auth'),
     'usages did not match [digital signature key encipherment server auth]',
   ],
   [!isNodeName(request), notNode],
 ];
 
-const clientFaults = (request: SigningRequest, wanted: readonly string[]): Faults => [
+const clientFaults = (request: SigningRequest, usages: readonly string[]): Faults => [
   [!isNodes(request), notNodes],
   [request.dnsNames.length > 0, 'DNS subjectAltNames are not allowed'],
   [request.emails.length > 0, noEmails],
@@ -177,23 +177,23 @@ const clientFaults = (request: SigningRequest, wanted: readonly string[]): Fault
   [request.uris.length > 0, noUris],
   [!isNodeName(request), notNode],
   [
-    !areUsages(wanted, 'client auth'),
+    !areUsages(usages, 'client auth'),
     'usages did not match [client auth digital signature key encipherment]',
   ],
 ];
 
 /** Reports whether a request has the usages of a kubelet's certificate, with or without the one that RSA keys need. */
-function areUsages(wanted: readonly string[], auth: string): boolean {
-  const requested = new Set(wanted);
+function areUsages(usages: readonly string[], auth: string): boolean {
+  const requested = new Set(usages);
   const needed = requested.has(auth) && requested.has('digital signature');
   return needed && requested.size === (requested.has('key encipherment') ? 3 : 2);
 }
 
-function clientUsageFault(wanted: readonly string[]): string | undefined {
+function clientUsageFault(usages: readonly string[]): string | undefined {
   const allowed = ['digital signature', 'key encipherment', 'client auth'];
-  const odd = wanted.find((usage) => !allowed.includes(usage));
+  const odd = usages.find((usage) => !allowed.includes(usage));
   if (odd !== undefined) return `invalid usage for client certificate: ${odd}`;
-  return wanted.includes('client auth')
+  return usages.includes('client auth')
     ? undefined
     : 'missing required usage for client certificate: client auth';
 }
@@ -226,8 +226,8 @@ function issue(
   const now = deps.clock.now();
   const { lifetimeMs, backdateMs } = times;
   const wish = valueAt(csr, 'spec', 'expirationSeconds');
-  const asked = typeof wish === 'number' ? Math.max(wish * 1000, shortestWishMs) : lifetimeMs;
-  const life = Math.min(asked, lifetimeMs);
+  const requestedMs = typeof wish === 'number' ? Math.max(wish * 1000, shortestWishMs) : lifetimeMs;
+  const life = Math.min(requestedMs, lifetimeMs);
   const certificate = deps.authority.sign({
     subject,
     publicKey,

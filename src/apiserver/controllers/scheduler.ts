@@ -123,7 +123,7 @@ interface Said {
 }
 
 /** Writes an event about a pod as the scheduler. */
-function tell(deps: ControllerDeps, pod: JsonObject, said: Said): void {
+function tell(deps: ControllerDeps, pod: JsonObject, message: Said): void {
   const { namespace, name, uid } = objectAt(pod, 'metadata');
   const at = new Date(deps.clock.now()).toISOString();
   const stamp = (BigInt(deps.clock.now()) * 1_000_000n).toString(16);
@@ -131,11 +131,11 @@ function tell(deps: ControllerDeps, pod: JsonObject, said: Said): void {
   const event = {
     metadata: { name: `${nameOf(pod)}.${stamp}`, namespace },
     involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace, name, uid },
-    ...said,
+    ...message,
     source: {},
     reportingComponent: component,
     reportingInstance: component,
-    action: said.type === 'Normal' ? 'Binding' : 'Scheduling',
+    action: message.type === 'Normal' ? 'Binding' : 'Scheduling',
     eventTime: at.replace('Z', '000Z'),
     firstTimestamp: null,
     lastTimestamp: null,

@@ -258,8 +258,9 @@ function refuseOthers(
   const fits = expected.fits?.(apiVersion) ?? apiVersion === expected.apiVersion;
   if (fits && kind === expected.kind) return;
   const meta = metaKinds.has(`${apiVersion}/${kind}`);
-  const known = meta || (!expected.bare && findByKind(apiVersion, kind.replace(/List$/, '')) !== undefined);
-  if (!known)
+  const registered =
+    meta || (!expected.bare && findByKind(apiVersion, kind.replace(/List$/, '')) !== undefined);
+  if (!registered)
     throw cannot(
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
     );
@@ -276,19 +277,19 @@ function refuseOthers(
 /** @throws {StatusError} 400, 422 for an object that is not of the custom kind, or does not name its kind */
 function refuseOtherThanCustom(
   value: JsonObject,
-  given: { readonly apiVersion: string; readonly kind: string },
+  actual: { readonly apiVersion: string; readonly kind: string },
   { apiVersion, kind }: Expected,
   cannot: (why: string) => StatusError,
 ): void {
-  const missing = given.kind === '' ? 'Kind' : given.apiVersion === '' ? 'apiVersion' : undefined;
+  const missing = actual.kind === '' ? 'Kind' : actual.apiVersion === '' ? 'apiVersion' : undefined;
   if (missing !== undefined) throw cannot(`Object '${missing}' is missing in '${JSON.stringify(value)}'`);
-  if (given.apiVersion !== apiVersion)
+  if (actual.apiVersion !== apiVersion)
     throw badRequest(
-      `the API version in the data (${given.apiVersion}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${actual.apiVersion}) does not match the expected API version (${apiVersion})`,
     );
-  if (given.kind !== kind)
+  if (actual.kind !== kind)
     throw invalid(kind, apiVersion.split('/')[0], nameOf(value), [
-      fault.invalid('kind', given.kind, `must be ${kind}`),
+      fault.invalid('kind', actual.kind, `must be ${kind}`),
     ]);
 }
 

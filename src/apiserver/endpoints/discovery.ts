@@ -117,13 +117,13 @@ const cache = new WeakMap<readonly Kind[], Map<boolean, Tagged>>();
 
 /** Returns the aggregated discovery of `/api` (core) or `/apis`, cached by list of kinds. */
 export function aggregatedDiscovery(kinds: readonly Kind[], core: boolean): Tagged {
-  const known = cache.get(kinds) ?? new Map<boolean, Tagged>();
-  cache.set(kinds, known);
-  let found = known.get(core);
+  const documents = cache.get(kinds) ?? new Map<boolean, Tagged>();
+  cache.set(kinds, documents);
+  let found = documents.get(core);
   if (!found) {
     const document = aggregated(kinds, core);
     found = { text: `${JSON.stringify(document)}\n`, etag: tagOf(document) };
-    known.set(core, found);
+    documents.set(core, found);
   }
   return found;
 }

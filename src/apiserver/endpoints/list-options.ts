@@ -191,10 +191,10 @@ export interface Selection {
 /** Returns the page of a list for the options (A8). @throws {StatusError} 400, 410, 504 */
 export function listPage(store: Store, selection: Selection, options: ListOptions): Page {
   if (options.continue !== '') return continued(store, selection, options);
-  const wanted = parseVersion(options.resourceVersion);
-  if (wanted > store.version) throw tooLargeVersion(wanted, store.version);
-  const exact = options.match === 'Exact' || (options.match === '' && options.limit > 0 && wanted > 0);
-  const version = exact ? wanted : store.version;
+  const requested = parseVersion(options.resourceVersion);
+  if (requested > store.version) throw tooLargeVersion(requested, store.version);
+  const exact = options.match === 'Exact' || (options.match === '' && options.limit > 0 && requested > 0);
+  const version = exact ? requested : store.version;
   // version 0 is answered from the cache, which does not page
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
   return page(store, selection, { version, after: '', limit });

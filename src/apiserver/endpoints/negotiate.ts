@@ -185,8 +185,8 @@ const noRepresentation = (produces: readonly string[]): StatusError =>
 
 /** Reports whether JSON is indented: on request, and for browsers and curl. */
 export const wantsPretty = (query: URLSearchParams, agent: string | undefined): boolean => {
-  const asked = query.get('pretty') ?? '';
-  if (asked !== '') return ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(asked);
+  const pretty = query.get('pretty') ?? '';
+  if (pretty !== '') return ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(pretty);
   return /^(curl|Wget|Mozilla\/5\.0)/.test(agent ?? '');
 };
 

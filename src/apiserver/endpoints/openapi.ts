@@ -244,14 +244,14 @@ const customDocuments = new WeakMap<
 function cachedFor(customs: readonly DescribedCustom[], name: string, make: () => JsonObject): Document {
   const [first] = customs;
   if (!first) return cached(name, make);
-  const known = customDocuments.get(first.kind) ?? new Map<string, never>();
-  customDocuments.set(first.kind, known);
+  const byName = customDocuments.get(first.kind) ?? new Map<string, never>();
+  customDocuments.set(first.kind, byName);
   const kinds = customs.map(({ kind }) => kind);
-  const found = known.get(name);
+  const found = byName.get(name);
   if (found?.kinds.length === kinds.length && found.kinds.every((kind, i) => kind === kinds[i]))
     return found.document;
   const document = documentOf(make());
-  known.set(name, { kinds, document });
+  byName.set(name, { kinds, document });
   return document;
 }
 

@@ -24,7 +24,7 @@ export function withAudit({ clock, random, audit }: AuditDeps, next: Handler): H
     const auditID = random.uuid();
     const received = clock.now();
     response.setHeader('Audit-Id', auditID);
-    const seen: { user?: User } = {};
+    const impersonated: { user?: User } = {};
     response.once('close', () => {
       audit({
         kind: 'Event',
@@ -33,7 +33,7 @@ export function withAudit({ clock, random, audit }: AuditDeps, next: Handler): H
         auditID,
         stage: 'ResponseComplete',
         ...described(request),
-        ...(seen.user && { impersonatedUser: userInfo(seen.user) }),
+        ...(impersonated.user && { impersonatedUser: userInfo(impersonated.user) }),
         responseStatus: statusOf(response),
         requestReceivedTimestamp: new Date(received).toISOString(),
         stageTimestamp: new Date(clock.now()).toISOString(),
@@ -43,7 +43,7 @@ export function withAudit({ clock, random, audit }: AuditDeps, next: Handler): H
     const record = {
       annotate: (key: string, value: string) => void annotations.set(key, value),
       impersonates: (user: User) => {
-        seen.user = user;
+        impersonated.user = user;
       },
     };
     await next({ ...request, audit: record }, response);

@@ -69,7 +69,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
 
 interface Active {
   readonly fault: Fault;
-  seen: number;
+  requests: number;
   hits: number;
 }
 
@@ -89,7 +89,7 @@ export class Faults {
    * server.faults.add({ match: { verbs: ['update'], resources: ['pods'] }, times: 2, error: { status: 409 } });
    */
   add(fault: Fault): InjectedFault {
-    const active: Active = { fault, seen: 0, hits: 0 };
+    const active: Active = { fault, requests: 0, hits: 0 };
     this.#active.add(active);
     return {
       get hits() {
@@ -109,8 +109,8 @@ export class Faults {
     for (const active of this.#active) {
       const { match, skip = 0, times = Infinity, probability = 1 } = active.fault;
       if (active.hits >= times || (match && !fits(match, request))) continue;
-      active.seen++;
-      if (active.seen <= skip || (probability < 1 && this.#random.float() >= probability)) continue;
+      active.requests++;
+      if (active.requests <= skip || (probability < 1 && this.#random.float() >= probability)) continue;
       active.hits++;
       return active.fault;
     }

@@ -60,18 +60,18 @@ function impersonated(
   own: Attributes,
   decide: (attributes: Attributes) => Decision,
 ): User | undefined {
-  const wanted = wantedOf(request);
-  if (isNothing(wanted)) return undefined;
-  if (wanted.name === '') throw unnamed(wanted);
-  const mode = modeOf(wanted);
-  for (const attributes of asked(wanted, own.user)) {
+  const target = wantedOf(request);
+  if (isNothing(target)) return undefined;
+  if (target.name === '') throw unnamed(target);
+  const mode = modeOf(target);
+  for (const attributes of checksOf(target, own.user)) {
     const { allowed, reason } = decide(attributes);
     if (allowed) continue;
     const limited = mode && { ...own, verb: `impersonate-on:${mode}:${own.verb}` };
     throw limited ? denied(limited, decide(limited).reason) : denied(attributes, reason);
   }
-  const { name, uid, extra } = wanted;
-  return { name, groups: groupsOf(wanted), ...(uid && { uid }), extra };
+  const { name, uid, extra } = target;
+  return { name, groups: groupsOf(target), ...(uid && { uid }), extra };
 }
 
 /** Returns the limited mode of impersonation for error messages; `undefined`: there is none for this user. */
@@ -83,7 +83,7 @@ function modeOf({ name, ...more }: Wanted): string | undefined {
 }
 
 /** Returns the attributes to authorize: the user, each group, each extra value, and the UID. */
-function asked({ name, groups, uid, extra }: Wanted, user: User): readonly Attributes[] {
+function checksOf({ name, groups, uid, extra }: Wanted, user: User): readonly Attributes[] {
   const rest = { user, verb: 'impersonate', group: '', subresource: '', namespace: '' };
   const other = { ...rest, group: 'authentication.k8s.io' };
   const [namespace, account] = accountOf(name) ?? [];

@@ -110,11 +110,11 @@ function containerDraft(pods: Map<string, Map<string, Draft>>, labels: string, n
  * Returns the pair after one more reading. The rate is computed from the previous reading, unless that is from an earlier instance or
  * long ago; one shortly after it does not shorten the window. For a container that started in between it is computed from its start.
  */
-export function nextPair(known: Pair | undefined, last: Reading): Pair {
-  if (known && sameLife(known.last, last) && last.at - known.last.at <= longestWindowMs) {
-    if (last.at <= known.last.at) return known;
-    const soon = last.at - known.last.at < resolutionMs / 2;
-    return { last, first: (soon ? known.first : undefined) ?? known.last };
+export function nextPair(pair: Pair | undefined, last: Reading): Pair {
+  if (pair && sameLife(pair.last, last) && last.at - pair.last.at <= longestWindowMs) {
+    if (last.at <= pair.last.at) return pair;
+    const soon = last.at - pair.last.at < resolutionMs / 2;
+    return { last, first: (soon ? pair.first : undefined) ?? pair.last };
   }
   const { startedAt } = last;
   const age = startedAt === undefined ? 0 : last.at - startedAt;

@@ -34,7 +34,7 @@ const secondReadingMs = 1000;
  */
 export class UsageReader {
   readonly #deps: UsageReaderDeps;
-  #known: KnownUsage = { nodes: new Map(), pods: new Map() };
+  #usage: KnownUsage = { nodes: new Map(), pods: new Map() };
   #goodUntil = -Infinity;
   #reading: Promise<void> | undefined;
 
@@ -48,7 +48,7 @@ export class UsageReader {
       this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
       await this.#reading;
     }
-    return this.#known;
+    return this.#usage;
   }
 
   async #read(): Promise<void> {
@@ -63,7 +63,7 @@ export class UsageReader {
 
   /** Reports whether anything has only one reading. */
   #isHalf(): boolean {
-    const { nodes, pods } = this.#known;
+    const { nodes, pods } = this.#usage;
     const half = (pairs: ReadonlyMap<string, Pair>): boolean =>
       [...pairs.values()].some(({ first }) => !first);
     return half(nodes) || [...pods.values()].some(half);
@@ -78,9 +78,9 @@ export class UsageReader {
     for (const [index, answer] of answers.entries()) {
       if (answer?.node) nodes.set(names[index] ?? '', answer.node);
       for (const [key, containers] of answer?.pods ?? [])
-        pods.set(key, paired(this.#known.pods.get(key), containers));
+        pods.set(key, paired(this.#usage.pods.get(key), containers));
     }
-    this.#known = { nodes: paired(this.#known.nodes, nodes), pods };
+    this.#usage = { nodes: paired(this.#usage.nodes, nodes), pods };
   }
 
   async #askOne(name: string): Promise<ReturnType<typeof readResourceMetrics> | undefined> {
@@ -102,7 +102,7 @@ export class UsageReader {
 }
 
 const paired = (
-  known: ReadonlyMap<string, Pair> | undefined,
+  pairs: ReadonlyMap<string, Pair> | undefined,
   readings: ReadonlyMap<string, Reading>,
 ): ReadonlyMap<string, Pair> =>
-  new Map([...readings].map(([key, reading]) => [key, nextPair(known?.get(key), reading)]));
+  new Map([...readings].map(([key, reading]) => [key, nextPair(pairs?.get(key), reading)]));

@@ -80,19 +80,19 @@ const policy = (what: string): Printer =>
 const policyBinding = printer(cols('Name', 'PolicyName', 'ParamRef', 'Age'), (one, now) => {
   const ref = objectAt(specOf(one), 'paramRef');
   const [name, namespace] = [stringAt(ref, 'name'), stringAt(ref, 'namespace')];
-  const told = name ? `${namespace || '*'}/${name}` : selectorText(objectAt(ref, 'selector'));
-  return [nameOf(one), stringAt(specOf(one), 'policyName'), told || '<unset>', createdAgo(one, now)];
+  const parameter = name ? `${namespace || '*'}/${name}` : selectorText(objectAt(ref, 'selector'));
+  return [nameOf(one), stringAt(specOf(one), 'policyName'), parameter || '<unset>', createdAgo(one, now)];
 });
 
 function claimState(claim: JsonObject): string {
-  const [gone, given] = [
+  const [gone, allocated] = [
     valueAt(claim, 'metadata', 'deletionTimestamp') !== undefined,
     statusOf(claim)['allocation'] !== undefined,
   ];
   const reserved = objectsAt(statusOf(claim), 'reservedFor').length > 0;
   return [
     ...(gone ? ['deleted'] : []),
-    ...(given ? ['allocated', ...(reserved ? ['reserved'] : [])] : gone ? [] : ['pending']),
+    ...(allocated ? ['allocated', ...(reserved ? ['reserved'] : [])] : gone ? [] : ['pending']),
   ].join(',');
 }
 

@@ -116,12 +116,12 @@ function finalReason(pod: JsonObject, summary: Summary): string {
 }
 
 function gates(pod: JsonObject): string {
-  const wanted = objectsAt(objectAt(pod, 'spec'), 'readinessGates');
-  if (wanted.length === 0) return '<none>';
-  const met = wanted.filter((gate) =>
+  const readinessGates = objectsAt(objectAt(pod, 'spec'), 'readinessGates');
+  if (readinessGates.length === 0) return '<none>';
+  const met = readinessGates.filter((gate) =>
     conditionsOf(pod).some((c) => c['type'] === gate['conditionType'] && c['status'] === 'True'),
   );
-  return `${met.length}/${wanted.length}`;
+  return `${met.length}/${readinessGates.length}`;
 }
 
 function summarize(pod: JsonObject): Summary {

@@ -18,7 +18,7 @@ export interface Column {
   readonly priority: number;
 }
 
-const told = 'shown by kubectl get';
+const description = 'shown by kubectl get';
 /** Columns that kube-apiserver does not describe. */
 const untold = new Set(['Handler']);
 
@@ -26,7 +26,7 @@ export const column = (name: string, priority = 0, type = 'string', format = '')
   name,
   type,
   format: name === 'Name' ? 'name' : format,
-  description: untold.has(name) ? '' : `${name}: ${told}`,
+  description: untold.has(name) ? '' : `${name}: ${description}`,
   priority,
 });
 

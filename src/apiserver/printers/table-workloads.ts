@@ -58,8 +58,8 @@ function jobState(job: JsonObject): string {
 
 function jobCompletions(job: JsonObject): string {
   const done = countAt(job, 'status', 'succeeded');
-  const wanted = specOf(job)['completions'];
-  if (wanted !== undefined) return `${done}/${textOf(wanted)}`;
+  const completions = specOf(job)['completions'];
+  if (completions !== undefined) return `${done}/${textOf(completions)}`;
   const parallel = countAt(job, 'spec', 'parallelism');
   return parallel > 1 ? `${done}/1 of ${parallel}` : `${done}/1`;
 }
@@ -98,11 +98,11 @@ function metricText(spec: JsonObject, status: JsonObject | undefined): string {
       ? `${now('value')}/${textOf(target['value'])}`
       : `${now('averageValue')}/${textOf(average)} (avg)`;
   const use = target['averageUtilization'];
-  const told =
+  const values =
     average === undefined
       ? `${now('averageUtilization', '%')}/${use === undefined ? '<auto>' : `${textOf(use)}%`}`
       : `${now('averageValue')}/${textOf(average)}`;
-  return `${stringAt(source, 'name')}: ${told}`;
+  return `${stringAt(source, 'name')}: ${values}`;
 }
 
 function metricsText(scaler: JsonObject): string {

@@ -74,8 +74,8 @@ interface Named {
 function splitName(id: string, resource: string): Named {
   const parts = id.split(':');
   const [scheme = '', name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
-  const known = ['', 'http', 'https'].includes(scheme);
-  if (parts.length > 3 || name === '' || !known)
+  const isScheme = ['', 'http', 'https'].includes(scheme);
+  if (parts.length > 3 || name === '' || !isScheme)
     throw badRequest(`invalid ${resource} request ${JSON.stringify(id)}`);
   return { scheme, name, port };
 }
@@ -135,8 +135,8 @@ export class AddressProxy {
       objectsAt(one, 'ports'),
     )[0];
     checkAddress(host);
-    const given = port === '' ? Number(declared?.['containerPort'] ?? 0) : portOf(port, 'pod', call.name);
-    return { scheme: schemeOf(scheme), host, port: given || defaultPorts[schemeOf(scheme)] };
+    const number = port === '' ? Number(declared?.['containerPort'] ?? 0) : portOf(port, 'pod', call.name);
+    return { scheme: schemeOf(scheme), host, port: number || defaultPorts[schemeOf(scheme)] };
   }
 
   #service(call: ProxyCall): Backend {
@@ -181,13 +181,13 @@ function backendOf(endpoints: JsonObject, portName: string): Pick<Backend, 'host
 }
 
 /** Hop-by-hop headers and credentials. */
-const kept =
+const withheldHeaders =
   /^(connection|keep-alive|proxy-authenticate|proxy-authorization|te|trailers?|transfer-encoding|upgrade|authorization|impersonate-.*|x-forwarded-(for|uri))$/;
 
 const passed = (headers: IncomingHttpHeaders): Record<string, string | string[]> =>
   Object.fromEntries(
     Object.entries(headers).filter(
-      (one): one is [string, string | string[]] => one[1] !== undefined && !kept.test(one[0]),
+      (one): one is [string, string | string[]] => one[1] !== undefined && !withheldHeaders.test(one[0]),
     ),
   );
 

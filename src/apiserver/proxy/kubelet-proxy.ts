@@ -49,17 +49,17 @@ function addressOf(node: JsonObject): string | undefined {
 }
 
 /** Returns the requested container of a pod. @throws {StatusError} 400 */
-function containerOf(pod: JsonObject, given: string, name: string): string {
+function containerOf(pod: JsonObject, requested: string, name: string): string {
   const spec = objectAt(pod, 'spec');
   const named = (key: string): readonly string[] => objectsAt(spec, key).map((one) => stringAt(one, 'name'));
   const regular = named('containers');
   const all = [...named('initContainers'), ...regular, ...named('ephemeralContainers')];
-  if (given === '') {
+  if (requested === '') {
     if (regular.length === 1) return regular[0] ?? '';
     throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(' ')}]`);
   }
-  if (!all.includes(given)) throw badRequest(`container ${given} is not valid for pod ${name}`);
-  return given;
+  if (!all.includes(requested)) throw badRequest(`container ${requested} is not valid for pod ${name}`);
+  return requested;
 }
 
 type Pair = readonly [name: string, value: string];

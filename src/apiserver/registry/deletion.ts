@@ -60,12 +60,12 @@ export function gracefully(object: JsonObject, options: DeleteOptions, grace: nu
 function shortened(
   metadata: JsonObject,
   endsAt: number,
-  wanted: number | undefined,
-  held: boolean,
+  requested: number | undefined,
+  isHeld: boolean,
 ): { readonly deletionTimestamp: string; readonly deletionGracePeriodSeconds: number } | undefined {
   const before = Number(metadata['deletionGracePeriodSeconds'] ?? 0);
-  const grace = wanted === undefined ? before : Math.max(0, wanted);
-  if (grace >= before && (before > 0 || held)) return undefined;
+  const grace = requested === undefined ? before : Math.max(0, requested);
+  if (grace >= before && (before > 0 || isHeld)) return undefined;
   return {
     deletionTimestamp: seconds(endsAt - before * 1000 + grace * 1000),
     deletionGracePeriodSeconds: grace,

@@ -15,10 +15,10 @@ export function inGoOrder(value: unknown, shape: Shape | undefined): unknown {
     );
   const fields = shape?.is === 'struct' ? fieldsOf(shape.type) : undefined;
   if (!fields || fields.size === 0) return value;
-  const known = [...fields.values()].filter(({ name }) => ownMember(members, name) !== undefined);
+  const present = [...fields.values()].filter(({ name }) => ownMember(members, name) !== undefined);
   const unknown = Object.entries(members).filter(([name]) => !fields.has(name));
   return Object.fromEntries([
-    ...known.map(({ name, shape: of }) => [name, inGoOrder(ownMember(members, name), of)] as const),
+    ...present.map(({ name, shape: of }) => [name, inGoOrder(ownMember(members, name), of)] as const),
     ...unknown,
   ]);
 }

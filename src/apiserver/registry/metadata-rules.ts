@@ -42,8 +42,8 @@ export const nameCheckOf = (kind: Kind): NameCheck => checks[kind.kind] ?? subdo
 
 /** Checks that an object's namespace is empty or that of the request. @throws {StatusError} 400 */
 export function checkNamespaceOf(object: JsonObject, namespace: string): void {
-  const given = namespaceOf(object);
-  if (![given, namespace].includes('') && given !== namespace)
+  const own = namespaceOf(object);
+  if (![own, namespace].includes('') && own !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 

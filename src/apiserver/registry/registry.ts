@@ -144,19 +144,19 @@ export class Registry {
   }
 
   /** Creates an object without admission. @throws {StatusError} */
-  create(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): JsonObject {
-    return now(this.beginCreate(namespace, given, writer, context)).object;
+  create(namespace: string, original: JsonObject, writer: Writer, context: WriteContext): JsonObject {
+    return now(this.beginCreate(namespace, original, writer, context)).object;
   }
 
   /** Begins to create an object. */
-  beginCreate(namespace: string, given: JsonObject, writer: Writer, context: WriteContext): PendingWrite {
-    const bare = this.#bare(this.strategy.defaults(given), namespace);
+  beginCreate(namespace: string, original: JsonObject, writer: Writer, context: WriteContext): PendingWrite {
+    const bare = this.#bare(this.strategy.defaults(original), namespace);
     const object = manageUpdate(undefined, bare, this.#type, {
       writer,
       now: context.now,
       reset: this.strategy.createReset,
     });
-    const version = stringAt(objectAt(given, 'metadata'), 'resourceVersion');
+    const version = stringAt(objectAt(original, 'metadata'), 'resourceVersion');
     return this.#creation(object, context, { isVersioned: /^\d*[1-9]\d*$/.test(version) });
   }
 
@@ -168,14 +168,14 @@ export class Registry {
       orUpdate = false,
     }: { readonly isVersioned?: boolean; readonly orUpdate?: boolean },
   ): PendingWrite {
-    let seen = 0;
+    let version = 0;
     return {
       operation: 'CREATE',
       object,
       finish: (admitted) => {
         const prepared = this.strategy.prepareCreate(this.#identified(admitted, context), context);
         const finished = this.strategy.allocate?.(prepared, context) ?? prepared;
-        seen = this.#store.version;
+        version = this.#store.version;
         this.#judgeNew(finished, context);
         return finished;
       },
@@ -192,7 +192,7 @@ export class Registry {
           );
         if (context.dryRun) return { object: finished, created: true };
         // allocated addresses may be in use by now
-        if (seen !== this.#store.version) this.strategy.allocate?.(finished, context);
+        if (version !== this.#store.version) this.strategy.allocate?.(finished, context);
         effects?.();
         const stored = this.#store.put(this.#kind.storage, this.#stored(finished));
         return { object: this.served(stored), created: true };
@@ -283,13 +283,14 @@ export class Registry {
   /** Returns the client's object with the server-set fields. */
   #whole(changed: JsonObject, old: JsonObject): JsonObject {
     const before = objectAt(old, 'metadata');
-    const given = objectAt(changed, 'metadata');
+    const metadata = objectAt(changed, 'metadata');
     return withMetadata(this.strategy.defaults(changed), {
-      namespace: given['namespace'] ?? before['namespace'],
-      uid: given['uid'] ?? before['uid'],
+      namespace: metadata['namespace'] ?? before['namespace'],
+      uid: metadata['uid'] ?? before['uid'],
       creationTimestamp: before['creationTimestamp'],
-      deletionTimestamp: before['deletionTimestamp'] ?? given['deletionTimestamp'],
-      deletionGracePeriodSeconds: given['deletionGracePeriodSeconds'] ?? before['deletionGracePeriodSeconds'],
+      deletionTimestamp: before['deletionTimestamp'] ?? metadata['deletionTimestamp'],
+      deletionGracePeriodSeconds:
+        metadata['deletionGracePeriodSeconds'] ?? before['deletionGracePeriodSeconds'],
       selfLink: undefined,
       generation: before['generation'],
     });
@@ -360,16 +361,16 @@ export class Registry {
    * fault.
    */
   #updateFaults(
-    given: JsonObject,
+    object: JsonObject,
     old: JsonObject,
     rules: UpdateRules,
     context: WriteContext,
   ): readonly FieldFault[] {
-    const common = [...commonMetadata(given, this.#kind), ...commonMetadataUpdate(given, old)];
+    const common = [...commonMetadata(object, this.#kind), ...commonMetadataUpdate(object, old)];
     const { main, validatesMetadata } = this.strategy;
-    const whole = rules === main && !validatesMetadata ? validateMetadata(given, this.#kind) : [];
-    const own = rules.validatesMetadata ? [] : [...validateMetadataUpdate(given, old, this.#kind), ...whole];
-    return [...common, ...own, ...(rules.validate?.(given, old, context) ?? [])];
+    const whole = rules === main && !validatesMetadata ? validateMetadata(object, this.#kind) : [];
+    const own = rules.validatesMetadata ? [] : [...validateMetadataUpdate(object, old, this.#kind), ...whole];
+    return [...common, ...own, ...(rules.validate?.(object, old, context) ?? [])];
   }
 
   /** Begins a server-side apply, which changes or creates an object. @throws {StatusError} */

@@ -79,15 +79,15 @@ export class Remover {
   checkPreconditions(entry: Entry, options: DeleteOptions): void {
     const name = nameOf(entry.object);
     const uid = valueAt(entry.object, 'metadata', 'uid');
-    const refuse = (what: string, wanted: string, found: string): never => {
+    const refuse = (what: string, expected: string, found: string): never => {
       if (this.#strategy.kind.kind === 'Namespace')
         throw conflict(
           subjectOf(this.#strategy.kind, name),
-          `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`,
+          `Precondition failed: ${what} in precondition: ${expected}, ${what} in object meta: ${found}`,
         );
       throw conflict(
         { ...subjectOf(this.#strategy.kind, name), kind: this.#strategy.kind.kind },
-        `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been ${what === 'UID' ? 'deleted and then recreated' : 'modified'}`,
+        `the ${what} in the precondition (${expected}) does not match the ${what} in record (${found}). The object might have been ${what === 'UID' ? 'deleted and then recreated' : 'modified'}`,
       );
     };
     if (options.uid !== undefined && options.uid !== uid) refuse('UID', options.uid, String(uid));
@@ -106,9 +106,9 @@ export class Remover {
   #hold(entry: Entry, marked: JsonObject, context: WriteContext, thenRemove: boolean): Deleted {
     if (context.dryRun || sameJson(marked, entry.object))
       return { object: this.#view(marked), deleted: thenRemove };
-    const held = this.#store.put(this.#strategy.kind.storage, marked);
-    if (!thenRemove) return { object: this.#served(held), deleted: false };
-    return this.#remove(held, held.object, context);
+    const stored = this.#store.put(this.#strategy.kind.storage, marked);
+    if (!thenRemove) return { object: this.#served(stored), deleted: false };
+    return this.#remove(stored, stored.object, context);
   }
 
   #view(object: JsonObject): JsonObject {

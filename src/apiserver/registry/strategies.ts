@@ -60,11 +60,11 @@ export function mainRules(kind: Kind, hasStatus: boolean): UpdateRules {
   return {
     reset: hasStatus ? statusPath : [],
     prepare: (object, old) => {
-      const kept: JsonObject = hasStatus
+      const withStatus: JsonObject = hasStatus
         ? { ...object, ...(old['status'] === undefined ? {} : { status: old['status'] }) }
         : object;
-      const { status: _s, ...stripped } = kept;
-      const next = hasStatus && old['status'] === undefined ? stripped : kept;
+      const { status: _s, ...stripped } = withStatus;
+      const next = hasStatus && old['status'] === undefined ? stripped : withStatus;
       const changed = counted.has(kind.kind) && !sameJson(contentKeys(next), contentKeys(old));
       return changed ? withMetadata(next, bump(old)) : next;
     },

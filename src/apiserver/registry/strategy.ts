@@ -53,7 +53,7 @@ export interface Strategy {
   /** Whether PUT without a resourceVersion is allowed. */
   readonly unconditionalUpdate: boolean;
   /** Returns the grace period of a deletion in seconds; absent: the kind is deleted at once. */
-  grace?(object: JsonObject, wanted: number | undefined): number;
+  grace?(object: JsonObject, requested: number | undefined): number;
   /** Whether DELETE returns the object. */
   readonly deleteReturnsObject: boolean;
   /** Rejects a deletion by throwing. */

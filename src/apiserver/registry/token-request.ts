@@ -104,10 +104,10 @@ function checkNames(
   metadata: JsonObject,
 ): void {
   for (const key of ['name', 'namespace'] as const) {
-    const given = stringAt(metadata, key);
-    if (given !== '' && given !== account[key])
+    const own = stringAt(metadata, key);
+    if (own !== '' && own !== account[key])
       throw invalid('TokenRequest', 'authentication.k8s.io', account.name, [
-        fault.invalid(`metadata.${key}`, given, `must match the service account ${key} if specified`),
+        fault.invalid(`metadata.${key}`, own, `must match the service account ${key} if specified`),
       ]);
   }
 }
@@ -139,12 +139,12 @@ function checkUid(ref: JsonObject, entry: Entry, { account, kind, name, ofNode }
 
 function boundOf(namespace: string, account: string, ref: JsonObject, context: WriteContext): Bound {
   const kind = stringAt(ref, 'kind');
-  const known = kinds[kind];
+  const bindable = kinds[kind];
   const apiVersion = stringAt(ref, 'apiVersion');
   const isCore = !apiVersion.includes('/');
-  if (!known || !isCore)
+  if (!bindable || !isCore)
     throw badRequest(`cannot bind token to object of type ${isCore ? '/' : ''}${apiVersion}, Kind=${kind}`);
-  const [storage, claim] = known;
+  const [storage, claim] = bindable;
   const name = stringAt(ref, 'name');
   const ofNode = nodeOf(context.user) !== undefined; // its admission runs first, with other messages
   const entry = context.world.store.get(storage, claim === 'node' ? name : keyOf(namespace, name));

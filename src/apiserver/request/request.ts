@@ -84,8 +84,8 @@ const isObjectOf = ({ name, subresource, namespace, kind }: ResourcePath): boole
 
 /** Converts a watch of one object to a watch of all with its name. */
 function watchOfOne(plain: string, { resource, name }: ResourcePath, query: URLSearchParams): string {
-  const asked = query.get('fieldSelector') ?? '';
-  if (asked !== '' && selectedName(asked) !== name)
+  const selector = query.get('fieldSelector') ?? '';
+  if (selector !== '' && selectedName(selector) !== name)
     throw badRequest("fieldSelector metadata.name doesn't match requested name");
   query.set('fieldSelector', `metadata.name=${name}`);
   return plain.slice(0, plain.lastIndexOf(`${resource}/`) + resource.length);

@@ -22,9 +22,9 @@ export interface World {
 export interface ServiceAddresses {
   /** The address of the API server's own service. */
   readonly first: string;
-  allocate(name: string, wanted?: string): string;
+  allocate(name: string, requested?: string): string;
   /** @throws {StatusError} when the requested one is not available */
-  nodePort(name: string, wanted?: number, use?: 'traffic' | 'health'): number;
+  nodePort(name: string, requested?: number, use?: 'traffic' | 'health'): number;
 }
 
 /** The context of one write. */

@@ -24,9 +24,9 @@ export function restoreSnapshot(store: Store, snapshot: Snapshot): void {
   store.flush();
   const storages = [...new Set([...first, ...snapshot.keys(), ...store.storages()])];
   for (const storage of storages) {
-    const wanted = snapshot.get(storage);
-    for (const { key } of [...store.list(storage)]) if (!wanted?.has(key)) store.delete(storage, key);
-    for (const [key, entry] of wanted ?? [])
+    const saved = snapshot.get(storage);
+    for (const { key } of [...store.list(storage)]) if (!saved?.has(key)) store.delete(storage, key);
+    for (const [key, entry] of saved ?? [])
       if (store.get(storage, key) !== entry) store.put(storage, entry.object);
   }
   store.flush();

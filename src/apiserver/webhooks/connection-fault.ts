@@ -28,11 +28,11 @@ function nameFault({ host = '', cert }: NameFault): string {
   const names = (cert?.subjectaltname ?? '').split(', ').filter(Boolean);
   const of = (prefix: string): readonly string[] =>
     names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
-  const wanted = isIP(host) === 0 ? of('DNS:') : of('IP Address:');
-  if (isIP(host) !== 0 && wanted.length === 0)
+  const valid = isIP(host) === 0 ? of('DNS:') : of('IP Address:');
+  if (isIP(host) !== 0 && valid.length === 0)
     return `x509: cannot validate certificate for ${host} because it doesn't contain any IP SANs`;
-  if (wanted.length === 0) return `x509: certificate is not valid for any names, but wanted to match ${host}`;
-  return `x509: certificate is valid for ${wanted.join(', ')}, not ${host}`;
+  if (valid.length === 0) return `x509: certificate is not valid for any names, but wanted to match ${host}`;
+  return `x509: certificate is valid for ${valid.join(', ')}, not ${host}`;
 }
 
 /** Returns why a connection to a webhook failed, in Go's words. @param at the address that was dialled */

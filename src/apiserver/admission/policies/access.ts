@@ -16,17 +16,17 @@ export function accessOf(
   }: Pick<Attributes, 'kind' | 'subresource' | 'namespace' | 'name' | 'object' | 'context'>,
   authorizer: Pick<Authorizer, 'decide'>,
 ): NonNullable<AdmissionInput['authorizer']> {
-  const known = new Map<string, AccessDecision>();
+  const decisions = new Map<string, AccessDecision>();
   const decide = (check: AccessCheck): AccessDecision => {
     const key = JSON.stringify(check);
-    let decision = known.get(key);
+    let decision = decisions.get(key);
     if (!decision) {
-      decision = asked(check);
-      known.set(key, decision);
+      decision = decisionOn(check);
+      decisions.set(key, decision);
     }
     return decision;
   };
-  const asked = ({ user = context.user, ...check }: AccessCheck): AccessDecision => {
+  const decisionOn = ({ user = context.user, ...check }: AccessCheck): AccessDecision => {
     if (check.path === undefined) {
       const { labelSelector: _label, fieldSelector, path: _path, ...rest } = check;
       return authorizer.decide({ user, ...rest, ...(fieldSelector !== '' && { fieldSelector }) });

@@ -125,9 +125,9 @@ class Round {
     const { subresource } = this.#attributes;
     for (const [i, mutation] of policy.mutations.entries()) {
       const { object } = this.#current;
-      const seen = { object, ...(oldObject && { oldObject }) };
+      const objects = { object, ...(oldObject && { oldObject }) };
       const budget = new Budget(policyBudget);
-      const input = inputOf(this.#attributes, invocation, seen, this.#deps);
+      const input = inputOf(this.#attributes, invocation, objects, this.#deps);
       const variables = policy.composition.activation(input, () => budget);
       if (i === 0) {
         const match = policy.conditions.evaluateWith(variables);

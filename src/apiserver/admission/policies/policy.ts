@@ -173,7 +173,7 @@ class Cache<P> {
   readonly #kind: Kind;
   readonly #bindingKind: Kind;
   readonly #read: (policy: JsonObject, bindings: readonly Binding[]) => P;
-  readonly #known = new WeakMap<Entry, { readonly bindings: readonly Entry[]; readonly policy: P }>();
+  readonly #policies = new WeakMap<Entry, { readonly bindings: readonly Entry[]; readonly policy: P }>();
 
   constructor(kind: Kind, bindingKind: Kind, read: (policy: JsonObject, bindings: readonly Binding[]) => P) {
     this.#kind = kind;
@@ -193,15 +193,15 @@ class Cache<P> {
   }
 
   #policy(entry: Entry, bindings: readonly Entry[]): P {
-    const known = this.#known.get(entry);
+    const cached = this.#policies.get(entry);
     const isSame =
-      known?.bindings.length === bindings.length && known.bindings.every((one, i) => one === bindings[i]);
-    if (known && isSame) return known.policy;
+      cached?.bindings.length === bindings.length && cached.bindings.every((one, i) => one === bindings[i]);
+    if (cached && isSame) return cached.policy;
     const policy = this.#read(
       entry.object,
       bindings.map(({ object }) => bindingOf(object)),
     );
-    this.#known.set(entry, { bindings, policy });
+    this.#policies.set(entry, { bindings, policy });
     return policy;
   }
 }

@@ -82,8 +82,8 @@ function messageOf(
   { messageExpression, message, expression }: Validation,
   { budget, variables }: Evaluation,
 ): string {
-  const made = messageExpression && budget.evaluate(messageExpression, variables).value;
-  const text = typeof made === 'string' ? made.trim() : '';
+  const evaluated = messageExpression && budget.evaluate(messageExpression, variables).value;
+  const text = typeof evaluated === 'string' ? evaluated.trim() : '';
   const isUsable = text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= longestMessage;
   return isUsable ? text : message || `failed expression: ${expression.trim()}`;
 }
@@ -92,16 +92,16 @@ function annotationsOf(
   { annotations, ignoresFailures }: ValidatingPolicy,
   { budget, variables }: Evaluation,
 ): Pick<Findings, 'annotations' | 'broken'> {
-  const made: (readonly [string, string])[] = [];
+  const entries: (readonly [string, string])[] = [];
   const broken: string[] = [];
   for (const { key, compiled } of annotations) {
     const { value, error } = budget.evaluate(compiled, variables);
     if (error !== undefined) {
       if (!ignoresFailures) broken.push(error);
     } else if (typeof value === 'string' && value.trim() !== '')
-      made.push([key, value.trim().slice(0, longestAnnotation)]);
+      entries.push([key, value.trim().slice(0, longestAnnotation)]);
   }
-  return { annotations: made, broken };
+  return { annotations: entries, broken };
 }
 
 /** A refusal by one policy. */

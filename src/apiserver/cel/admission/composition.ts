@@ -79,7 +79,7 @@ class Variables extends CelMap {
     readonly value?: Value | undefined;
     readonly error?: string | undefined;
   };
-  readonly #known = new Map<string, Value | EvalError>();
+  readonly #values = new Map<string, Value | EvalError>();
 
   constructor(
     compiled: ReadonlyMap<string, Compiled>,
@@ -102,16 +102,16 @@ class Variables extends CelMap {
   find(key: Value): Value | undefined {
     const compiled = typeof key === 'string' ? this.#compiled.get(key) : undefined;
     if (typeof key !== 'string' || !compiled) return undefined;
-    let known = this.#known.get(key);
-    if (known === undefined) {
-      known = this.#made(key, compiled);
-      this.#known.set(key, known);
+    let value = this.#values.get(key);
+    if (value === undefined) {
+      value = this.#evaluated(key, compiled);
+      this.#values.set(key, value);
     }
-    if (known instanceof EvalError) throw known;
-    return known;
+    if (value instanceof EvalError) throw value;
+    return value;
   }
 
-  #made(name: string, compiled: Compiled): Value | EvalError {
+  #evaluated(name: string, compiled: Compiled): Value | EvalError {
     const lead = `composited variable ${goQuote(name)} fails to`;
     if (compiled.error !== undefined) return new EvalError(`${lead} compile: ${compiled.error}`);
     const { value, error } = this.#evaluate(compiled);

@@ -24,8 +24,8 @@ export function compileExpression(
     const program = Program.compile(expression, declarations);
     const { type } = program;
     if (types.length === 0 || types.some((one) => sameType(one, type))) return { expression, program };
-    const wanted = types.map(nameOf);
-    const shown = wanted.length === 1 ? wanted.join('') : `one of [${wanted.join(' ')}]`;
+    const names = types.map(nameOf);
+    const shown = names.length === 1 ? names.join('') : `one of [${names.join(' ')}]`;
     return { expression, error: `must evaluate to ${shown} but got ${nameOf(type)}` };
   } catch (reason) {
     if (reason instanceof CompileError) return { expression, error: `compilation failed: ${reason.message}` };

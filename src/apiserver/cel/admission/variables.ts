@@ -140,9 +140,9 @@ export function activationOf(input: AdmissionInput): Activation {
       authorizer && requestResourceValue(authorizer.decide, authorizer.resource),
   };
   const makers = new Map(Object.entries(make));
-  const made = new Map<string, Value | undefined>();
+  const values = new Map<string, Value | undefined>();
   return (name) => {
-    if (!made.has(name)) made.set(name, makers.get(name)?.());
-    return made.get(name);
+    if (!values.has(name)) values.set(name, makers.get(name)?.());
+    return values.get(name);
   };
 }

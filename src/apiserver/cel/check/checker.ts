@@ -76,7 +76,7 @@ class Checker {
   readonly #types = new Map<number, Type>();
   readonly #references = new Map<number, Reference>();
   readonly #problems: Problem[] = [];
-  #known: Substitutions = new Map();
+  #substitutions: Substitutions = new Map();
   #scope: Scope | undefined;
   #free = 0;
 
@@ -85,7 +85,9 @@ class Checker {
   }
 
   finished(expr: Expr): Checked {
-    const types = new Map([...this.#types].map(([id, type]) => [id, substitute(this.#known, type, true)]));
+    const types = new Map(
+      [...this.#types].map(([id, type]) => [id, substitute(this.#substitutions, type, true)]),
+    );
     return { expr, types, references: this.#references, problems: this.#problems };
   }
 
@@ -151,15 +153,15 @@ class Checker {
   }
 
   #assignable(from: Type, to: Type): boolean {
-    const known = unify(this.#known, [from], [to]);
-    if (known) this.#known = known;
-    return known !== undefined;
+    const extended = unify(this.#substitutions, [from], [to]);
+    if (extended) this.#substitutions = extended;
+    return extended !== undefined;
   }
   #freeType(): Type {
     return paramType(`_var${this.#free++}`);
   }
   #resolved(type: Type, freeToDyn = false): Type {
-    return substitute(this.#known, type, freeToDyn);
+    return substitute(this.#substitutions, type, freeToDyn);
   }
 
   #select(expr: Select): Type {
@@ -239,9 +241,9 @@ class Checker {
     for (const overload of decl.overloads) {
       if (overload.isMember !== (target !== undefined)) continue;
       const own = this.#instance(overload);
-      const known = unify(this.#known, types, own.params);
-      if (!known) continue;
-      this.#known = known;
+      const extended = unify(this.#substitutions, types, own.params);
+      if (!extended) continue;
+      this.#substitutions = extended;
       fitting.push(overload);
       const type = this.#resolved(own.result);
       if (!result) result = type;
@@ -321,14 +323,14 @@ class Checker {
     const type = this.#message(named, at);
     for (const { name: field, value, optional, at: place } of fields) {
       const found = this.check(value);
-      const given = optional ? this.#unwrapped(value, found) : found;
+      const actual = optional ? this.#unwrapped(value, found) : found;
       if (type === errorType) continue;
-      const wanted = type.fieldOf?.(field);
-      if (!wanted) this.#problem(place, `undefined field '${field}'`);
-      else if (!this.#assignable(wanted, given))
+      const expected = type.fieldOf?.(field);
+      if (!expected) this.#problem(place, `undefined field '${field}'`);
+      else if (!this.#assignable(expected, actual))
         this.#problem(
           place,
-          `expected type of field '${field}' is '${typeText(wanted)}' but provided type is '${typeText(given)}'`,
+          `expected type of field '${field}' is '${typeText(expected)}' but provided type is '${typeText(actual)}'`,
         );
     }
     return type;

@@ -4,22 +4,22 @@ import { dynType, errorType, isDyn, isDynOrError, sameType, type Type } from './
 export type Substitutions = ReadonlyMap<string, Type>;
 
 /** Replaces every type parameter by what it stands for; a free one by `dyn` if asked for. */
-export function substitute(known: Substitutions, type: Type, freeToDyn = false): Type {
-  const found = type.kind === 'param' ? known.get(type.name) : undefined;
-  if (found) return substitute(known, found, freeToDyn);
+export function substitute(substitutions: Substitutions, type: Type, freeToDyn = false): Type {
+  const found = type.kind === 'param' ? substitutions.get(type.name) : undefined;
+  if (found) return substitute(substitutions, found, freeToDyn);
   if (type.kind === 'param') return freeToDyn ? dynType : type;
-  const inside = (): Type[] => type.params.map((one) => substitute(known, one, freeToDyn));
+  const inside = (): Type[] => type.params.map((one) => substitute(substitutions, one, freeToDyn));
   return type.params.length === 0 ? type : { ...type, params: inside() };
 }
 
 /** Returns what the parameters stand for once each type is assignable to its counterpart; undefined if one is not. */
 export function unify(
-  known: Substitutions,
+  substitutions: Substitutions,
   from: readonly Type[],
   to: readonly Type[],
 ): Substitutions | undefined {
-  const unifier = new Unifier(known);
-  return unifier.all(from, to) ? unifier.known : undefined;
+  const unifier = new Unifier(substitutions);
+  return unifier.all(from, to) ? unifier.substitutions : undefined;
 }
 
 const nullables: ReadonlySet<Type['kind']> = new Set(['opaque', 'struct', 'duration', 'timestamp', 'null']);
@@ -27,10 +27,10 @@ const composed: ReadonlySet<Type['kind']> = new Set(['opaque', 'list', 'map']);
 
 /** Unifier collects what type parameters stand for. Follows cel-go `internalIsAssignable`. */
 class Unifier {
-  readonly known: Map<string, Type>;
+  readonly substitutions: Map<string, Type>;
 
-  constructor(known: Substitutions) {
-    this.known = new Map(known);
+  constructor(substitutions: Substitutions) {
+    this.substitutions = new Map(substitutions);
   }
 
   all(from: readonly Type[], to: readonly Type[]): boolean {
@@ -60,16 +60,16 @@ class Unifier {
   /** Whether `type` may stand for a parameter, and whether another already does. */
   #substitution(type: Type, param: Type): { readonly fits: boolean; readonly isBound: boolean } {
     if (sameType(type, param)) return { fits: true, isBound: true };
-    const bound = this.known.get(param.name);
+    const bound = this.substitutions.get(param.name);
     if (bound) {
       if (sameType(type, bound)) return { fits: true, isBound: true };
       if (!this.#assignable(type, bound)) return { fits: false, isBound: true };
       const wider = mostGeneral(type, bound);
-      if (this.#isFreeOf(param, wider)) this.known.set(param.name, wider);
+      if (this.#isFreeOf(param, wider)) this.substitutions.set(param.name, wider);
       return { fits: true, isBound: true };
     }
     if (!this.#isFreeOf(param, type)) return { fits: false, isBound: false };
-    this.known.set(param.name, type);
+    this.substitutions.set(param.name, type);
     return { fits: true, isBound: false };
   }
 
@@ -77,7 +77,7 @@ class Unifier {
   #isFreeOf(param: Type, type: Type): boolean {
     if (sameType(param, type)) return false;
     if (type.kind === 'param') {
-      const bound = this.known.get(type.name);
+      const bound = this.substitutions.get(type.name);
       return !bound || this.#isFreeOf(param, bound);
     }
     return type.params.every((one) => this.#isFreeOf(param, one));

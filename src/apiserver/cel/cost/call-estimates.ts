@@ -87,8 +87,8 @@ const replacement: Rule = ({ target, args, size }) => {
   if (part.max === 0) [least, keptLeast] = [Math.min(whole.min + 1, mostCost), whole.min];
   else if (part.max <= by.min) keptLeast = whole.min;
   else least = Math.ceil(whole.min / part.max);
-  const made = add(multiply({ min: least, max: most }, by), { min: keptLeast, max: keptMost });
-  return { cost: scale(whole, 2 * traversalFactor), size: made };
+  const resultSize = add(multiply({ min: least, max: most }, by), { min: keptLeast, max: keptMost });
+  return { cost: scale(whole, 2 * traversalFactor), size: resultSize };
 };
 
 const literalInt = (operand: Operand | undefined): number | undefined => {

@@ -151,8 +151,8 @@ class Estimator {
   }
 
   #estimated(expr: Call, call: Parameters<typeof callEstimate>[0], costs: readonly Range[]): Estimated {
-    const known = callEstimate(call, (operand) => operand.size ?? this.#sizeOfPath(operand.path));
-    if (known) return { ...known, cost: add(known.cost, ...costs) };
+    const special = callEstimate(call, (operand) => operand.size ?? this.#sizeOfPath(operand.path));
+    if (special) return { ...special, cost: add(special.cost, ...costs) };
     const [first = exactly(0), second = exactly(0), third = exactly(0)] = costs;
     if (call.id === 'logical_and' || call.id === 'logical_or')
       return { cost: { min: first.min, max: add(first, second).max } };
@@ -287,8 +287,8 @@ class Estimator {
 
   /** The size of what a node evaluates to; undefined: not known. */
   size(expr: Expr): Range | undefined {
-    const known = this.#sizes.get(expr.id) ?? literalSize(expr);
-    if (known) return known;
+    const cached = this.#sizes.get(expr.id) ?? literalSize(expr);
+    if (cached) return cached;
     const atPath = this.#sizeOfPath(this.#path(expr));
     if (atPath) {
       this.#sizes.set(expr.id, atPath);

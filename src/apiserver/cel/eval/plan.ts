@@ -173,15 +173,15 @@ class Planner {
       optional,
     }));
     const run = (frame: Frame): Value => {
-      const made = new Map<string, readonly [Value, Value]>();
+      const members = new Map<string, readonly [Value, Value]>();
       for (const { key: keyNode, value: valueNode, optional } of nodes) {
         const key = keyNode.run(frame);
         const value = present(valueNode.run(frame), optional, key);
         if (value === undefined) continue;
-        made.set(keyOf(key) ?? `v${textOf(key)}`, [key, value]);
+        members.set(keyOf(key) ?? `v${textOf(key)}`, [key, value]);
       }
       frame.spend(mapCost);
-      return new PlainMap(made);
+      return new PlainMap(members);
     };
     const isConstant = nodes.every(
       ({ key, value, optional }) => key.constant !== undefined && value.constant !== undefined && !optional,

@@ -65,18 +65,18 @@ function extreme(items: Value, name: string, sign: 1 | -1): Value {
   return best;
 }
 
-function indexOf(items: Value, wanted: Value): Value {
+function indexOf(items: Value, target: Value): Value {
   let index = 0;
   for (const item of items as CelList) {
-    if (equal(item, wanted)) return BigInt(index);
+    if (equal(item, target)) return BigInt(index);
     index++;
   }
   return -1n;
 }
 
-function lastIndexOf(items: Value, wanted: Value): Value {
+function lastIndexOf(items: Value, target: Value): Value {
   const values = items as CelList;
-  for (let i = values.size - 1; i >= 0; i--) if (equal(values.at(i), wanted)) return BigInt(i);
+  for (let i = values.size - 1; i >= 0; i--) if (equal(values.at(i), target)) return BigInt(i);
   return -1n;
 }
 

@@ -21,9 +21,9 @@ function compile(pattern: string): RE2JS {
   const found = compiled.get(pattern);
   if (found) return found;
   const { RE2JS: Pattern } = load('re2js') as typeof import('re2js');
-  const made = Pattern.compile(pattern);
-  compiled.set(pattern, made);
-  return made;
+  const regex = Pattern.compile(pattern);
+  compiled.set(pattern, regex);
+  return regex;
 }
 
 /** Compiles a pattern of an expression. @throws {EvalError} with Go's words */

@@ -21,23 +21,23 @@ const startsAt = (runes: readonly string[], part: readonly string[], at: number)
 
 function indexOf(text: Value, part: Value, from: Value = 0n): Value {
   if (part === '') return from;
-  const [runes, wanted, offset] = [runesOf(text), runesOf(part), Number(from)];
+  const [runes, target, offset] = [runesOf(text), runesOf(part), Number(from)];
   if (offset < 0) throw outOfRange(offset);
-  for (let i = offset; i <= runes.length - wanted.length; i++)
-    if (startsAt(runes, wanted, i)) return BigInt(i);
+  for (let i = offset; i <= runes.length - target.length; i++)
+    if (startsAt(runes, target, i)) return BigInt(i);
   return -1n;
 }
 
 function lastIndexOf(text: Value, part: Value, from?: Value): Value {
   const runes = runesOf(text);
   if (part === '') return from ?? BigInt(runes.length);
-  const wanted = runesOf(part);
+  const target = runesOf(part);
   const offset = from === undefined ? runes.length - 1 : Number(from);
-  if (from === undefined && runes.length < wanted.length) return -1n;
+  if (from === undefined && runes.length < target.length) return -1n;
   if (offset < 0) throw outOfRange(offset);
   if (offset >= runes.length) return -1n;
-  for (let i = Math.min(offset, runes.length - wanted.length); i >= 0; i--)
-    if (startsAt(runes, wanted, i)) return BigInt(i);
+  for (let i = Math.min(offset, runes.length - target.length); i >= 0; i--)
+    if (startsAt(runes, target, i)) return BigInt(i);
   return -1n;
 }
 

@@ -106,8 +106,8 @@ class Parser {
   }
   /** Takes the symbol that closes something. */
   #close(symbol: string): Token {
-    const taken = this.#takeIf(symbol);
-    if (taken) return taken;
+    const token = this.#takeIf(symbol);
+    if (token) return token;
     const { kind, at } = this.#token;
     if (symbol === ')' && kind === 'end') this.#stop(at, `missing ')' at '<EOF>'`);
     return this.#unexpected(symbol === ']' || symbol === '}' ? `{'${symbol}', ','}` : `'${symbol}'`);

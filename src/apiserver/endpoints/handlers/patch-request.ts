@@ -215,14 +215,15 @@ function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
     patch.type === 'json'
       ? jsonPatch(whole, patch.value as readonly unknown[])
       : mergePatch(whole, patch.value);
-  const given: JsonObject = isObject(result) ? asWritten(result, patch, kind) : {};
-  const shown = (): string => goStructJson(given);
-  const said = { kind: kind.kind, apiVersion: groupVersionOf(kind) };
+  const written: JsonObject = isObject(result) ? asWritten(result, patch, kind) : {};
+  const shown = (): string => goStructJson(written);
+  const expected = { kind: kind.kind, apiVersion: groupVersionOf(kind) };
   const differs = (key: 'kind' | 'apiVersion'): boolean =>
-    ![undefined, '', said[key]].includes(given[key] as string);
-  if (differs('kind') || differs('apiVersion')) return wrongKind(given, kind, (why) => refused(shown(), why));
+    ![undefined, '', expected[key]].includes(written[key] as string);
+  if (differs('kind') || differs('apiVersion'))
+    return wrongKind(written, kind, (why) => refused(shown(), why));
   try {
-    return { ...decodeKind(kind, given, literalsOf(patch)), shown };
+    return { ...decodeKind(kind, written, literalsOf(patch)), shown };
   } catch (reason) {
     if (reason instanceof DecodeError) throw refused(shown(), reason.message);
     throw reason;
@@ -245,9 +246,9 @@ function literalsOf({ type, value, literals }: PatchBody): Literals {
 }
 
 /** Returns a patched document as Go prints it: patched parts are sorted, the rest has the order of its structs. */
-function asWritten(given: JsonObject, patch: PatchBody, kind: Kind): JsonObject {
+function asWritten(document: JsonObject, patch: PatchBody, kind: Kind): JsonObject {
   const shape = { is: 'struct', type: kind.type, atomic: false } as const;
-  return sortedAlong(inGoOrder(given, shape), touchedBy(patch)) as JsonObject;
+  return sortedAlong(inGoOrder(document, shape), touchedBy(patch)) as JsonObject;
 }
 
 /** Returns the paths of a patch as a tree. */
@@ -285,9 +286,9 @@ function sortedAlong(value: unknown, touched: unknown): unknown {
   );
 }
 
-function wrongKind(given: JsonObject, kind: Kind, refuse: (why: string) => StatusError): never {
+function wrongKind(document: JsonObject, kind: Kind, refuse: (why: string) => StatusError): never {
   try {
-    decodeAs(given, expectedOf(kind), []);
+    decodeAs(document, expectedOf(kind), []);
   } catch (reason) {
     if (reason instanceof StatusError) {
       const why = reason.message.replace(/^.* cannot be handled as a \w+: /, '');
@@ -323,11 +324,11 @@ function kindText(value: JsonObject): string {
 }
 
 /** @throws {StatusError} 500 if it cannot be decoded as the kind */
-function checkDecodes(value: JsonObject, kind: Kind, told: (why: string) => string): void {
+function checkDecodes(value: JsonObject, kind: Kind, message: (why: string) => string): void {
   try {
     decodeKind(kind, value);
   } catch (reason) {
-    if (reason instanceof DecodeError) throw new StatusError(500, '', told(reason.message));
+    if (reason instanceof DecodeError) throw new StatusError(500, '', message(reason.message));
     throw reason;
   }
 }

@@ -39,9 +39,9 @@ export class ResourceReads {
     const { request, target, kind, strategy, registry } = exchange;
     const { store, clock } = this.#deps.world;
     const representation = representationOf(exchange);
-    const wanted = request.query.get('resourceVersion') ?? '';
-    checkNumber(wanted);
-    if (Number(wanted) > store.version) throw tooLargeVersion(wanted, store.version);
+    const resourceVersion = request.query.get('resourceVersion') ?? '';
+    checkNumber(resourceVersion);
+    if (Number(resourceVersion) > store.version) throw tooLargeVersion(resourceVersion, store.version);
     if (store.busy) await store.settled();
     await registry.load(target.namespace, target.name);
     const entry = registry.entry(target.namespace, target.name);

@@ -73,8 +73,8 @@ function named(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject
   return inNamespace(object, target, kind);
 }
 
-function checkUid(given: JsonObject, old: JsonObject, target: ResourcePath, kind: Kind): void {
-  const uid = stringAt(objectAt(given, 'metadata'), 'uid');
+function checkUid(object: JsonObject, old: JsonObject, target: ResourcePath, kind: Kind): void {
+  const uid = stringAt(objectAt(object, 'metadata'), 'uid');
   const found = stringAt(objectAt(old, 'metadata'), 'uid');
   if (uid === '' || uid === found) return;
   throw new StatusError(
@@ -117,20 +117,20 @@ export class ResourceWrites {
 
   async create(exchange: Exchange): Promise<void> {
     await this.#write(exchange, 'CreateOptions', (object, reading) => {
-      const given = withoutRepeatedOwners(
+      const body = withoutRepeatedOwners(
         inNamespace(object, exchange.target, exchange.kind),
         reading.context.warnings,
       );
-      return this.#create(exchange, given, reading);
+      return this.#create(exchange, body, reading);
     });
   }
 
-  #create(exchange: Exchange, given: JsonObject, reading: Reading): Promise<Written> {
+  #create(exchange: Exchange, body: JsonObject, reading: Reading): Promise<Written> {
     const { target, registry } = exchange;
     const writer = writerOf(exchange, reading.query.manager);
     this.#warnOfIdleKind(exchange, reading.context);
-    return admitted(this.#deps.admission, requestOf(exchange, reading, nameOf(given)), () =>
-      registry.beginCreate(target.namespace, given, writer, reading.context),
+    return admitted(this.#deps.admission, requestOf(exchange, reading, nameOf(body)), () =>
+      registry.beginCreate(target.namespace, body, writer, reading.context),
     );
   }
 
@@ -144,14 +144,14 @@ export class ResourceWrites {
     const { target, kind, strategy, registry } = exchange;
     await this.#write(exchange, 'UpdateOptions', (object, reading) => {
       const { context } = reading;
-      const given = withoutRepeatedOwners(named(object, target, kind), context.warnings);
+      const body = withoutRepeatedOwners(named(object, target, kind), context.warnings);
       if (!target.subresource && strategy.createOnUpdate && !this.#isStored(exchange)) {
-        checkUid(given, {}, target, kind);
-        return this.#create(exchange, withMetadata(given, { resourceVersion: undefined }), reading);
+        checkUid(body, {}, target, kind);
+        return this.#create(exchange, withMetadata(body, { resourceVersion: undefined }), reading);
       }
       const change = (old: JsonObject): JsonObject => {
-        checkUid(given, old, target, kind);
-        return given;
+        checkUid(body, old, target, kind);
+        return body;
       };
       const writer = writerOf(exchange, reading.query.manager);
       return admitted(this.#deps.admission, requestOf(exchange, reading), () =>
@@ -232,8 +232,9 @@ export class ResourceWrites {
     const writer = writerOf(exchange, query.manager, 'Apply');
     if (!this.#isStored(exchange)) this.#warnOfIdleKind(exchange, context);
     return admitted(this.#deps.admission, requestOf(exchange, reading), () => {
-      const given = isUnnamed && this.#isStored(exchange) ? withMetadata(read, { name: target.name }) : read;
-      const config = named(given, target, kind);
+      const completed =
+        isUnnamed && this.#isStored(exchange) ? withMetadata(read, { name: target.name }) : read;
+      const config = named(completed, target, kind);
       return registry.beginApply({ ...target, force: query.force }, config, writer, context);
     });
   }
@@ -317,6 +318,6 @@ const requestOf = (
 
 /** Returns a function that calls `make` once, on first use. */
 function onDemand<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+  let result: { readonly value: T } | undefined;
+  return () => (result ??= { value: make() }).value;
 }

@@ -159,13 +159,13 @@ export class Subresources {
   }
 
   /** Reads the body, admits it and acts; strict decoding findings are sent with any response. */
-  async #create(call: Call, expected: Expected, act: (given: Given) => JsonObject): Promise<void> {
-    const given = await this.#read(call, expected);
-    const { warnings } = given.context;
+  async #create(call: Call, expected: Expected, act: (request: Given) => JsonObject): Promise<void> {
+    const request = await this.#read(call, expected);
+    const { warnings } = request.context;
     try {
-      checkNamespaceOf(given.object, call.target.namespace);
-      const object = await this.#admit(call, given);
-      const body = act({ ...given, object });
+      checkNamespaceOf(request.object, call.target.namespace);
+      const object = await this.#admit(call, request);
+      const body = act({ ...request, object });
       await this.#deps.world.store.settled();
       const representation = this.#representation(call);
       await sendBody(call.request.raw, call.response, {
@@ -235,10 +235,10 @@ export class Subresources {
   }
 
   #evict(call: Call): Promise<void> {
-    return this.#create(call, evictionBody, (given) => this.#evicted(call, given));
+    return this.#create(call, evictionBody, (request) => this.#evicted(call, request));
   }
 
-  #evicted(call: Call, { object, context: asked }: Given): JsonObject {
+  #evicted(call: Call, { object, context: requestContext }: Given): JsonObject {
     if (nameOf(object) !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
     const registry = this.#deps.resources.registry(builtIn('pods'));
@@ -247,13 +247,13 @@ export class Subresources {
       deleteOptions === undefined ? {} : objectAt(object, 'deleteOptions'),
       new URLSearchParams(),
     );
-    const context = { ...asked, dryRun: asked.dryRun || options.dryRun };
+    const context = { ...requestContext, dryRun: requestContext.dryRun || options.dryRun };
     evict({ namespace: call.target.namespace, name: call.target.name, options }, registry, context);
     return success(201);
   }
 
   #token(call: Call): Promise<void> {
-    return this.#create(call, tokenBody, (given) => this.#issued(call, given));
+    return this.#create(call, tokenBody, (request) => this.#issued(call, request));
   }
 
   #issued(call: Call, { object, empties, query: { manager }, context }: Given): JsonObject {

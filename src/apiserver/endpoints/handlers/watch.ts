@@ -41,8 +41,8 @@ function sharedBytes(change: Change, key: string, make: () => string | Buffer): 
   }
   let text = texts.get(key);
   if (text === undefined) {
-    const made = make();
-    text = typeof made === 'string' ? Buffer.from(made) : made;
+    const content = make();
+    text = typeof content === 'string' ? Buffer.from(content) : content;
     texts.set(key, text);
   }
   return text;
@@ -170,8 +170,8 @@ export class Watch {
 
   #schedule(): void {
     const { clock, options, random } = this.#request;
-    const given = options.timeoutSeconds ?? 0;
-    const seconds = given > 0 ? given : 1800 + Math.floor(random.float() * 1800);
+    const timeout = options.timeoutSeconds ?? 0;
+    const seconds = timeout > 0 ? timeout : 1800 + Math.floor(random.float() * 1800);
     this.#ends.push(
       clock.timer(seconds * 1000, () => {
         this.#close();

@@ -67,10 +67,10 @@ function claimDefaults(claim: JsonObject): JsonObject {
 }
 
 function updateStrategy(strategy: JsonObject): JsonObject {
-  const given = stringAt(strategy, 'type');
+  const ownType = stringAt(strategy, 'type');
   const rolling = strategy['rollingUpdate'];
-  const type = given || 'RollingUpdate';
-  if (type !== 'RollingUpdate' || (given !== '' && rolling === undefined)) return { ...strategy, type };
+  const type = ownType || 'RollingUpdate';
+  if (type !== 'RollingUpdate' || (ownType !== '' && rolling === undefined)) return { ...strategy, type };
   return { ...strategy, type, rollingUpdate: { partition: 0, ...objectAt(strategy, 'rollingUpdate') } };
 }
 

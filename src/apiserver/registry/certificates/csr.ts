@@ -39,10 +39,10 @@ function faults(object: JsonObject): FieldFault[] {
   const found: FieldFault[] = [];
   if (!requestOf(object))
     found.push(fault.invalid('spec.request', spec['request'], 'PEM block type must be CERTIFICATE REQUEST'));
-  const wanted = listAt(spec, 'usages') as readonly string[];
-  if (wanted.length === 0) found.push(fault.required('spec.usages'));
+  const requested = listAt(spec, 'usages') as readonly string[];
+  if (requested.length === 0) found.push(fault.required('spec.usages'));
   const seen = new Set<string>();
-  wanted.forEach((usage, i) => {
+  requested.forEach((usage, i) => {
     if (!usages.includes(usage)) found.push(fault.unsupported(`spec.usages[${i}]`, usage, usages));
     if (seen.has(usage)) found.push(fault.duplicate(`spec.usages[${i}]`, usage));
     seen.add(usage);
@@ -98,11 +98,11 @@ export const csrStrategy: Strategy = {
       ...statusRules(kind),
       prepare(object, old, { now }) {
         const status = objectAt(object, 'status');
-        const given = timed(decided(objectsAt(status, 'conditions'), conditionsOf(old)), old, now);
+        const conditions = timed(decided(objectsAt(status, 'conditions'), conditionsOf(old)), old, now);
         return {
           ...old,
           metadata: objectAt(object, 'metadata'),
-          status: { ...status, ...(given.length > 0 && { conditions: given }) },
+          status: { ...status, ...(conditions.length > 0 && { conditions }) },
         };
       },
       validate: (object, old) => updateFaults(object, old, { maySetCertificate: true }),
@@ -124,13 +124,13 @@ export const csrStrategy: Strategy = {
 };
 
 /** Returns conditions with the stored decisions, as long as there are as many of each. */
-function decided(given: readonly JsonObject[], standing: readonly JsonObject[]): readonly JsonObject[] {
-  let out = given;
+function decided(conditions: readonly JsonObject[], standing: readonly JsonObject[]): readonly JsonObject[] {
+  let out = conditions;
   for (const type of ['Approved', 'Denied']) {
     const [now, before] = [out, standing].map((all) => all.filter((one) => one['type'] === type));
     if (now?.length !== before?.length) continue;
-    const kept = [...(before ?? [])];
-    out = out.map((one) => (one['type'] === type ? (kept.shift() ?? one) : one));
+    const stored = [...(before ?? [])];
+    out = out.map((one) => (one['type'] === type ? (stored.shift() ?? one) : one));
   }
   return out;
 }

@@ -55,10 +55,13 @@ function withKeys(holder: JsonObject, labels: JsonObject): JsonObject {
     ...own(listAt(holder, 'mismatchLabelKeys'), 'NotIn'),
   ];
   if (added.length === 0) return holder;
-  const given = objectAt(holder, 'labelSelector');
+  const labelSelector = objectAt(holder, 'labelSelector');
   return {
     ...holder,
-    labelSelector: { ...given, matchExpressions: [...objectsAt(given, 'matchExpressions'), ...added] },
+    labelSelector: {
+      ...labelSelector,
+      matchExpressions: [...objectsAt(labelSelector, 'matchExpressions'), ...added],
+    },
   };
 }
 
@@ -111,8 +114,8 @@ export function withObservedGeneration(status: JsonObject, old: JsonObject): Jso
 }
 
 const keepGeneration = (now: JsonObject, before: JsonObject | undefined): JsonObject => {
-  const seen = before?.['observedGeneration'];
-  return (now['observedGeneration'] ?? 0) === 0 && seen !== undefined
-    ? { ...now, observedGeneration: seen }
+  const observed = before?.['observedGeneration'];
+  return (now['observedGeneration'] ?? 0) === 0 && observed !== undefined
+    ? { ...now, observedGeneration: observed }
     : now;
 };

@@ -21,76 +21,77 @@ export function serviceAddresses(
   const specs = (): JsonObject[] => [...store.list('services')].map(({ object }) => objectAt(object, 'spec'));
   const below = (most: number): number => Math.floor(random.float() * most);
   const own = range.first;
-  const free = (taken: ReadonlySet<string>): string | undefined => {
+  const free = (used: ReadonlySet<string>): string | undefined => {
     const start = below(range.count);
     for (let i = 0; i < range.count; i++) {
       const address = range.at((start + i) % range.count);
-      if (!taken.has(address) && address !== own) return address;
+      if (!used.has(address) && address !== own) return address;
     }
     return undefined;
   };
   return {
     first: own,
-    allocate(name, wanted = '') {
-      const taken = new Set(specs().map((spec) => stringAt(spec, 'clusterIP')));
-      const address = wanted === '' ? free(taken) : givenAddress(name, wanted, { taken, range });
+    allocate(name, requested = '') {
+      const used = new Set(specs().map((spec) => stringAt(spec, 'clusterIP')));
+      const address = requested === '' ? free(used) : requestedAddress(name, requested, { used, range });
       if (address === undefined) throw internalError('failed to allocate a serviceIP: range is full');
-      if (name === '') throw unowned(wanted, address);
+      if (name === '') throw unowned(requested, address);
       return address;
     },
-    nodePort(name, wanted, use = 'traffic') {
-      const taken = new Set(
+    nodePort(name, requested, use = 'traffic') {
+      const used = new Set(
         specs().flatMap((spec) => [
           Number(spec['healthCheckNodePort'] ?? 0),
           ...objectsAt(spec, 'ports').map((port) => Number(port['nodePort'] ?? 0)),
         ]),
       );
-      if (wanted) return use === 'health' ? givenHealthPort(wanted, taken) : givenPort(name, wanted, taken);
+      if (requested)
+        return use === 'health' ? requestedHealthPort(requested, used) : requestedPort(name, requested, used);
       for (;;) {
         const port = firstPort + below(lastPort - firstPort + 1);
-        if (!taken.has(port)) return port;
+        if (!used.has(port)) return port;
       }
     },
   };
 }
 
 /** Returns the error for a service without a name: an address is stored under its service's name. */
-function unowned(wanted: string, address: string): Error {
-  const what = ['failed to allocate IP', wanted].filter(Boolean).join(' ');
+function unowned(requested: string, address: string): Error {
+  const what = ['failed to allocate IP', requested].filter(Boolean).join(' ');
   const why = `IPAddress.networking.k8s.io "${address}" is invalid: spec.parentRef.name: Required value`;
-  return refused('', 'spec.clusterIPs', [wanted], `${what}: ${why}`);
+  return refused('', 'spec.clusterIPs', [requested], `${what}: ${why}`);
 }
 
-function givenAddress(
+function requestedAddress(
   name: string,
-  wanted: string,
-  { taken, range }: { readonly taken: ReadonlySet<string>; readonly range: ServiceRange },
+  requested: string,
+  { used, range }: { readonly used: ReadonlySet<string>; readonly range: ServiceRange },
 ): string {
-  const isInside = range.has(wanted);
+  const isInside = range.has(requested);
   const why = isInside
     ? 'provided IP is already allocated'
-    : `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${range.text}`;
-  if (!isInside || taken.has(wanted))
-    throw refused(name, 'spec.clusterIPs', [wanted], `failed to allocate IP ${wanted}: ${why}`);
-  return wanted;
+    : `the provided IP (${requested}) is not in the valid range. The range of valid IPs is ${range.text}`;
+  if (!isInside || used.has(requested))
+    throw refused(name, 'spec.clusterIPs', [requested], `failed to allocate IP ${requested}: ${why}`);
+  return requested;
 }
 
-function givenPort(name: string, wanted: number, taken: ReadonlySet<number>): number {
-  const why = portFault(wanted, taken);
-  if (why !== undefined) throw refused(name, 'spec.ports[0].nodePort', wanted, why);
-  return wanted;
+function requestedPort(name: string, requested: number, used: ReadonlySet<number>): number {
+  const why = portFault(requested, used);
+  if (why !== undefined) throw refused(name, 'spec.ports[0].nodePort', requested, why);
+  return requested;
 }
 
 /** Returns why a node port is not available. */
-function portFault(wanted: number, taken: ReadonlySet<number>): string | undefined {
-  if (wanted < firstPort || wanted > lastPort)
+function portFault(port: number, used: ReadonlySet<number>): string | undefined {
+  if (port < firstPort || port > lastPort)
     return `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`;
-  return taken.has(wanted) ? 'provided port is already allocated' : undefined;
+  return used.has(port) ? 'provided port is already allocated' : undefined;
 }
 
 /** Returns a requested health check port; kube-apiserver reports an unavailable one as an internal error. */
-function givenHealthPort(wanted: number, taken: ReadonlySet<number>): number {
-  const why = portFault(wanted, taken);
-  if (why === undefined) return wanted;
-  throw internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${why}`);
+function requestedHealthPort(requested: number, used: ReadonlySet<number>): number {
+  const why = portFault(requested, used);
+  if (why === undefined) return requested;
+  throw internalError(`failed to allocate requested HealthCheck NodePort ${requested}: ${why}`);
 }

@@ -205,8 +205,8 @@ function netChanges(node: JsonObject, old: JsonObject): FieldFault[] {
   const changes = (before ?? []).filter((net, i) => net !== now?.[i]).length;
   const count = before?.length === now?.length ? changes : Math.min(before?.length ?? 0, 1);
   const faults = Array.from({ length: count }, () => fault.forbidden('spec.podCIDRs', moved));
-  const [provider, given] = [old, node].map((one) => stringAt(objectAt(one, 'spec'), 'providerID'));
-  if (provider !== '' && given !== provider) {
+  const [provider, next] = [old, node].map((one) => stringAt(objectAt(one, 'spec'), 'providerID'));
+  if (provider !== '' && next !== provider) {
     const why = 'node updates may not change providerID except from "" to valid';
     faults.push(fault.forbidden('spec.providerID', why));
   }

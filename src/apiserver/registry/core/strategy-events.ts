@@ -77,7 +77,7 @@ function seriesFaults(event: JsonObject): FieldFault[] {
 }
 
 /** Fields of an `events.k8s.io` event that are immutable: all but its series. The real server checks the reason twice. */
-const kept =
+const immutableFields =
   'involvedObject reason message source firstTimestamp lastTimestamp count reason type eventTime action related'.split(
     ' ',
   );
@@ -94,7 +94,7 @@ const zeros: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 
 function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [toCoreEvent(event), toCoreEvent(old)];
-  const fields = [...kept.map((key) => [key, key] as const), ...reporters];
+  const fields = [...immutableFields.map((key) => [key, key] as const), ...reporters];
   return [
     ...commonFaults(now, 'reportingController'),
     ...validateMetadataUpdate(now, before, modern),
@@ -149,13 +149,13 @@ const oldFaults = (event: JsonObject): FieldFault[] => [
 /** Validates a new event of `events.k8s.io`. Follows Kubernetes `ValidateEventCreate`. */
 function modernFaults(event: JsonObject): FieldFault[] {
   const type = stringAt(event, 'type');
-  const known = type === 'Normal' || type === 'Warning';
+  const isType = type === 'Normal' || type === 'Warning';
   return [
     ...commonFaults(event, 'reportingController'),
     ...validateMetadata(event, modern, subdomainName),
     ...seriesFaults(event),
     ...((event['eventTime'] ?? null) === null ? [fault.required('eventTime')] : []),
-    ...(known ? [] : [fault.invalid('type', '', `has invalid value: ${type}`)]),
+    ...(isType ? [] : [fault.invalid('type', '', `has invalid value: ${type}`)]),
     ...oldFaults(event),
   ];
 }

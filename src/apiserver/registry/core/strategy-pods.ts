@@ -104,10 +104,10 @@ const status: UpdateRules = {
   reset: base.reset,
   prepare(object, old, context) {
     const next = base.prepare(object, old, context);
-    const given = withObservedGeneration(objectAt(next, 'status'), objectAt(old, 'status'));
+    const nextStatus = withObservedGeneration(objectAt(next, 'status'), objectAt(old, 'status'));
     return {
       ...next,
-      status: { ...given, qosClass: given['qosClass'] ?? valueAt(old, 'status', 'qosClass') },
+      status: { ...nextStatus, qosClass: nextStatus['qosClass'] ?? valueAt(old, 'status', 'qosClass') },
     };
   },
   validate: (object, old) => podValidation.status(object, old),
@@ -141,13 +141,14 @@ const ephemeral: UpdateRules = {
 
 /** Returns the containers of `old` with the resources of `object`; for other containers `object`'s, so that they are rejected. */
 function resized(object: JsonObject, old: JsonObject, key: string): JsonObject {
-  const wanted = objectsAt(specOf(object), key);
+  const requested = objectsAt(specOf(object), key);
   const standing = objectsAt(specOf(old), key);
-  if (wanted.length === 0) return {};
-  if (wanted.some((container, i) => container['name'] !== standing[i]?.['name'])) return { [key]: wanted };
+  if (requested.length === 0) return {};
+  if (requested.some((container, i) => container['name'] !== standing[i]?.['name']))
+    return { [key]: requested };
   return {
     [key]: standing.map((container, i) => {
-      const { resources = {}, resizePolicy } = wanted[i] ?? {};
+      const { resources = {}, resizePolicy } = requested[i] ?? {};
       const bare = without(container, 'resizePolicy');
       return { ...bare, resources, ...(resizePolicy !== undefined && { resizePolicy }) };
     }),
@@ -174,10 +175,10 @@ const resize: UpdateRules = {
 };
 
 /** Returns the grace period of a deleted pod in seconds: 0 when it has no node or has ended (A1, A2). */
-export function podGrace(pod: JsonObject, wanted: number | undefined): number {
+export function podGrace(pod: JsonObject, requested: number | undefined): number {
   if (stringAt(specOf(pod), 'nodeName') === '' || terminal.has(String(valueAt(pod, 'status', 'phase'))))
     return 0;
-  const seconds = wanted ?? Number(specOf(pod)['terminationGracePeriodSeconds'] ?? 30);
+  const seconds = requested ?? Number(specOf(pod)['terminationGracePeriodSeconds'] ?? 30);
   return seconds < 0 ? 1 : seconds;
 }
 

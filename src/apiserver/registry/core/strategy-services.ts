@@ -50,26 +50,30 @@ const typeDefaults: Readonly<Record<string, JsonObject>> = tableOf({
 });
 
 function serviceDefaults(service: JsonObject): JsonObject {
-  const given = objectAt(service, 'spec');
+  const original = objectAt(service, 'spec');
   const ports = portsOf(service);
-  const spec = { ...given, type: stringAt(given, 'type') || 'ClusterIP', ...(ports.length > 0 && { ports }) };
+  const spec = {
+    ...original,
+    type: stringAt(original, 'type') || 'ClusterIP',
+    ...(ports.length > 0 && { ports }),
+  };
   const defaults: JsonObject = {
     ...(typeDefaults[spec.type] ?? typeDefaults['ClusterIP']),
     ...(spec.type === 'ClusterIP' &&
-      listAt(given, 'externalIPs').length > 0 && { externalTrafficPolicy: 'Cluster' }),
+      listAt(original, 'externalIPs').length > 0 && { externalTrafficPolicy: 'Cluster' }),
     sessionAffinity: 'None',
   };
   const missing = Object.entries(defaults).filter(
-    ([key]) => ownMember(given, key) === undefined || ownMember(given, key) === '',
+    ([key]) => ownMember(original, key) === undefined || ownMember(original, key) === '',
   );
   return { ...service, spec: withAffinity({ ...spec, ...Object.fromEntries(missing) }) };
 }
 
 /** Sets the default session affinity timeout of three hours; drops the configuration when affinity is None. */
 function withAffinity(spec: JsonObject): JsonObject {
-  const said = valueAt(spec, 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds') !== undefined;
+  const hasTimeout = valueAt(spec, 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds') !== undefined;
   if (spec['sessionAffinity'] === 'None') return without(spec, 'sessionAffinityConfig');
-  return said || spec['sessionAffinity'] !== 'ClientIP'
+  return hasTimeout || spec['sessionAffinity'] !== 'ClientIP'
     ? spec
     : { ...spec, sessionAffinityConfig: { clientIP: { timeoutSeconds: 10_800 } } };
 }
@@ -158,8 +162,8 @@ function allocated(service: JsonObject, { world }: WriteContext): JsonObject {
   const next = withFamilies(service);
   const spec = specOf(next);
   const name = nameOf(service);
-  const wanted = stringAt(spec, 'clusterIP');
-  const address = wanted === 'None' ? 'None' : world.services.allocate(name, wanted);
+  const requested = stringAt(spec, 'clusterIP');
+  const address = requested === 'None' ? 'None' : world.services.allocate(name, requested);
   const balanced = spec['type'] === 'LoadBalancer';
   const byNodes =
     spec['type'] === 'NodePort' || (balanced && spec['allocateLoadBalancerNodePorts'] !== false);
@@ -193,10 +197,10 @@ function withAllocated(service: JsonObject, old: JsonObject): JsonObject {
     const gone = addressKeys.filter((key) => same && sameJson(ownMember(spec, key), ownMember(before, key)));
     return withSpec(withPorts(service, old), Object.fromEntries(gone.map((key) => [key, undefined])));
   }
-  const given = addressKeys.filter(
+  const dropped = addressKeys.filter(
     (key) => ownMember(spec, key) === undefined && ownMember(before, key) !== undefined,
   );
-  const standing = before['type'] === 'ExternalName' ? [] : given;
+  const standing = before['type'] === 'ExternalName' ? [] : dropped;
   return withBothAddresses(
     withPorts(
       withSpec(service, Object.fromEntries(standing.map((key) => [key, ownMember(before, key)]))),

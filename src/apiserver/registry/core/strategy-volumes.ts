@@ -29,11 +29,14 @@ const volumeModes = ['Block', 'Filesystem'];
 const lone = 'ReadWriteOncePod';
 
 function modeFaults(spec: JsonObject): FieldFault[] {
-  const given = listAt(spec, 'accessModes').map(textOf);
+  const accessModes = listAt(spec, 'accessModes').map(textOf);
   const field = 'spec.accessModes';
-  const mixed = given.includes(lone) && given.some((mode) => mode !== lone && modes.includes(mode));
+  const mixed =
+    accessModes.includes(lone) && accessModes.some((mode) => mode !== lone && modes.includes(mode));
   return [
-    ...given.filter((mode) => !modes.includes(mode)).map((mode) => fault.unsupported(field, mode, modes)),
+    ...accessModes
+      .filter((mode) => !modes.includes(mode))
+      .map((mode) => fault.unsupported(field, mode, modes)),
     ...(mixed ? [fault.forbidden(field, `may not use ${lone} with other access modes`)] : []),
   ];
 }
@@ -110,9 +113,9 @@ const oldAnnotations: Readonly<Record<string, string>> = tableOf({
 const oldSources = ['cephfs', 'photonPersistentDisk', 'scaleIO', 'storageos', 'glusterfs', 'rbd'];
 
 const oldAnnotationWarnings = (object: JsonObject, keys: readonly string[]): readonly string[] => {
-  const given = objectAt(objectAt(object, 'metadata'), 'annotations');
+  const annotations = objectAt(objectAt(object, 'metadata'), 'annotations');
   return keys
-    .filter((key) => Object.hasOwn(given, key))
+    .filter((key) => Object.hasOwn(annotations, key))
     .map((key) => `metadata.annotations[${key}]: ${oldAnnotations[key] ?? ''}`);
 };
 

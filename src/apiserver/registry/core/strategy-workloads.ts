@@ -107,13 +107,13 @@ function quotaWarnings(quota: JsonObject): readonly string[] {
   const hard = objectAt(objectAt(quota, 'spec'), 'hard');
   return limited.flatMap((name) => {
     const bare = ['cpu', 'memory'].includes(name) ? [name] : [];
-    const asked = [`requests.${name}`, ...bare].find((key) => Object.hasOwn(hard, key));
+    const requestKey = [`requests.${name}`, ...bare].find((key) => Object.hasOwn(hard, key));
     const most = `limits.${name}`;
-    const [request, limit] = [asked ?? '', most].map((key) => tryParseQuantity(stringAt(hard, key)));
+    const [request, limit] = [requestKey ?? '', most].map((key) => tryParseQuantity(stringAt(hard, key)));
     if (typeof request !== 'object' || typeof limit !== 'object') return [];
     return compareQuantities(request, limit) > 0
       ? [
-          `ResourceQuota ${asked ?? ''} (${formatQuantity(request)}) should be less than ${most} (${formatQuantity(limit)})`,
+          `ResourceQuota ${requestKey ?? ''} (${formatQuantity(request)}) should be less than ${most} (${formatQuantity(limit)})`,
         ]
       : [];
   });
@@ -142,12 +142,12 @@ export const endpointsStrategy: Strategy = {
  */
 function limitDefaults(item: JsonObject): JsonObject {
   if (item['type'] !== 'Container') return item;
-  const given = { ...objectAt(item, 'max'), ...objectAt(item, 'default') };
-  const asked = { ...objectAt(item, 'min'), ...given, ...objectAt(item, 'defaultRequest') };
+  const limits = { ...objectAt(item, 'max'), ...objectAt(item, 'default') };
+  const requests = { ...objectAt(item, 'min'), ...limits, ...objectAt(item, 'defaultRequest') };
   return {
     ...item,
-    ...(Object.keys(given).length > 0 && { default: given }),
-    ...(Object.keys(asked).length > 0 && { defaultRequest: asked }),
+    ...(Object.keys(limits).length > 0 && { default: limits }),
+    ...(Object.keys(requests).length > 0 && { defaultRequest: requests }),
   };
 }
 

@@ -62,14 +62,14 @@ function ratioFaults({ min, max, maxLimitRequestRatio: ratio }: Bounds, field: s
 }
 
 function boundFaults(bounds: Bounds, name: string, field: string): FieldFault[] {
-  const [given, asked] = [bounds.default, bounds.defaultRequest];
+  const [limit, request] = [bounds.default, bounds.defaultRequest];
   const apart =
-    given && asked && !mayOvercommit(name) && compareQuantities(given.amount, asked.amount) !== 0
+    limit && request && !mayOvercommit(name) && compareQuantities(limit.amount, request.amount) !== 0
       ? [
           fault.invalid(
             `${field}.defaultRequest[${name}]`,
-            asked.text,
-            `default value ${given.text} must equal to defaultRequest value ${asked.text} in ${name}`,
+            request.text,
+            `default value ${limit.text} must equal to defaultRequest value ${request.text} in ${name}`,
           ),
         ]
       : [];
@@ -91,8 +91,8 @@ function itemFaults(item: JsonObject, field: string): FieldFault[] {
       return amounts.length > 0
         ? [fault.forbidden(`${field}.${key}`, "may not be specified when `type` is 'Pod'")]
         : [];
-    return amounts.flatMap(([name, given]) => {
-      const text = textOf(given);
+    return amounts.flatMap(([name, quantity]) => {
+      const text = textOf(quantity);
       bounds.set(name, { ...bounds.get(name), [key]: { text, amount: parseQuantity(text) } });
       return [...rule(`${field}.${key}[${name}]`, name)].map(causeOf);
     });

@@ -99,15 +99,15 @@ function initFaults(now: JsonObject, old: JsonObject, path: string): FieldFault[
 /** Validates the resources of the pod as a whole. */
 function podLevel(pod: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [specOf(pod)['resources'], specOf(old)['resources']];
-  const [wanted, stood] = [objectAt(specOf(pod), 'resources'), objectAt(specOf(old), 'resources')];
-  if (![...amountsOf(wanted), ...amountsOf(stood)].some((amounts) => Object.keys(amounts).length > 0))
+  const [requested, stood] = [objectAt(specOf(pod), 'resources'), objectAt(specOf(old), 'resources')];
+  if (![...amountsOf(requested), ...amountsOf(stood)].some((amounts) => Object.keys(amounts).length > 0))
     return [];
   if (before !== undefined && now === undefined)
     return [fault.forbidden('spec.resources', 'pod-level resources cannot be removed')];
   const same =
-    sameJson(masked(wanted, stood), amountsOf(stood)) && sameJson(wanted['claims'], stood['claims']);
+    sameJson(masked(requested, stood), amountsOf(stood)) && sameJson(requested['claims'], stood['claims']);
   return [
-    ...removed(wanted, stood, 'spec.resources', 'pod-level resource'),
+    ...removed(requested, stood, 'spec.resources', 'pod-level resource'),
     ...(same ? [] : [fault.forbidden('spec', 'only cpu and memory resources are mutable at pod-level')]),
   ];
 }
@@ -116,11 +116,11 @@ function podLevel(pod: JsonObject, old: JsonObject): FieldFault[] {
 export function resizeFaults(pod: JsonObject, old: JsonObject): readonly FieldFault[] {
   const never = unsizable(old);
   if (never.length > 0) return never;
-  const kept = { restartingInitContainers: initContainersRestart(asPod(old)) };
-  const faults: FieldFault[] = [...metadataAndSpec(asPod(pod), kept)].map(causeOf);
+  const options = { restartingInitContainers: initContainersRestart(asPod(old)) };
+  const faults: FieldFault[] = [...metadataAndSpec(asPod(pod), options)].map(causeOf);
   if (qosOf(pod) !== qosOf(old)) {
-    const told = stringAt(objectAt(old, 'status'), 'qosClass');
-    faults.push(fault.invalid('spec', told, 'Pod QOS Class may not change as a result of resizing'));
+    const qosClass = stringAt(objectAt(old, 'status'), 'qosClass');
+    faults.push(fault.invalid('spec', qosClass, 'Pod QOS Class may not change as a result of resizing'));
   }
   if (!nodeResizes(old))
     faults.push(fault.forbidden('spec', 'Pod running on node without support for resize'));

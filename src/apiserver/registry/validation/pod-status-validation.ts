@@ -183,11 +183,11 @@ function hostFaults(status: JsonObject, old: JsonObject): FieldFault[] {
 
 /** Validates the status of the claim for extended resources: its containers, each once. */
 function extendedClaimFaults(pod: JsonObject): FieldFault[] {
-  const given = valueAt(pod, 'status', 'extendedResourceClaimStatus');
-  if (!isObject(given)) return [];
+  const claimStatus = valueAt(pod, 'status', 'extendedResourceClaimStatus');
+  if (!isObject(claimStatus)) return [];
   const at = 'status.extendedResourceClaimStatus';
-  const mappings = objectsAt(given, 'requestMappings');
-  const claim = stringAt(given, 'resourceClaimName');
+  const mappings = objectsAt(claimStatus, 'requestMappings');
+  const claim = stringAt(claimStatus, 'resourceClaimName');
   const seen = new Set<string>();
   return [
     ...(mappings.length === 0

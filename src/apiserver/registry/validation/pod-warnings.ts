@@ -67,12 +67,12 @@ const containersOf = (spec: JsonObject): readonly Placed[] =>
   );
 
 function annotations(pod: JsonObject, containers: readonly Placed[]): string[] {
-  const given = objectAt(objectAt(pod, 'metadata'), 'annotations');
+  const present = objectAt(objectAt(pod, 'metadata'), 'annotations');
   const old = Object.entries(oldAnnotations)
-    .filter(([key]) => Object.hasOwn(given, key))
+    .filter(([key]) => Object.hasOwn(present, key))
     .map(([key, why]) => `metadata.annotations[${key}]: ${why}`);
   const seccomp = (key: string, holder: unknown): string[] =>
-    Object.hasOwn(given, key) && valueAt(holder, 'securityContext', 'seccompProfile') === undefined
+    Object.hasOwn(present, key) && valueAt(holder, 'securityContext', 'seccompProfile') === undefined
       ? [`metadata.annotations[${key}]: non-functional in v1.27+; use the "seccompProfile" field instead`]
       : [];
   return [
@@ -334,18 +334,18 @@ function projectedPaths(source: JsonObject): readonly SourcePath[] {
 export function pathWarnings(volumes: readonly JsonObject[]): string[] {
   return volumes.flatMap((volume) => {
     const head = `volume ${JSON.stringify(stringAt(volume, 'name'))}`;
-    const told = (what: string, paths: readonly SourcePath[]): string[] =>
+    const warnings = (what: string, paths: readonly SourcePath[]): string[] =>
       overlaps(paths).map((pair) => `${head} (${what}): overlapping paths: ${pair}`);
     const [map, secret] = [objectAt(volume, 'configMap'), objectAt(volume, 'secret')];
     const sources = objectsAt(objectAt(volume, 'projected'), 'sources');
     return [
-      ...told(`ConfigMap ${JSON.stringify(stringAt(map, 'name'))}`, itemPaths(map)),
-      ...told(`Secret ${JSON.stringify(stringAt(secret, 'secretName'))}`, itemPaths(secret)),
-      ...told('DownwardAPI', itemPaths(objectAt(volume, 'downwardAPI'))),
+      ...warnings(`ConfigMap ${JSON.stringify(stringAt(map, 'name'))}`, itemPaths(map)),
+      ...warnings(`Secret ${JSON.stringify(stringAt(secret, 'secretName'))}`, itemPaths(secret)),
+      ...warnings('DownwardAPI', itemPaths(objectAt(volume, 'downwardAPI'))),
       ...sources
         .filter((source) => Object.keys(source).length === 0)
         .map(() => `${head} (Projected) has no sources provided`),
-      ...told('Projected', sources.flatMap(projectedPaths)),
+      ...warnings('Projected', sources.flatMap(projectedPaths)),
     ];
   });
 }

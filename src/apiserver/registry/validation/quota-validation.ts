@@ -47,19 +47,19 @@ function amountFaults(amounts: JsonObject, field: string): FieldFault[] {
   });
 }
 
-const clash = (given: readonly string[]): number =>
-  opposites.filter((pair) => pair.every((scope) => given.includes(scope))).length;
+const clash = (names: readonly string[]): number =>
+  opposites.filter((pair) => pair.every((scope) => names.includes(scope))).length;
 const times = (count: number, one: FieldFault): FieldFault[] => Array.from({ length: count }, () => one);
 
 function scopeFaults(spec: JsonObject): FieldFault[] {
-  const given = listAt(spec, 'scopes').map(textOf);
-  const wrong = (why: string): FieldFault => fault.invalid('spec.scopes', given, why);
+  const names = listAt(spec, 'scopes').map(textOf);
+  const wrong = (why: string): FieldFault => fault.invalid('spec.scopes', names, why);
   return [
-    ...given.flatMap((scope) => [
+    ...names.flatMap((scope) => [
       ...(Object.hasOwn(scopes, scope) ? [] : [wrong('unsupported scope')]),
       ...times(unfit(spec, scope), wrong('unsupported scope applied to resource')),
     ]),
-    ...times(clash(given), wrong('conflicting scopes')),
+    ...times(clash(names), wrong('conflicting scopes')),
   ];
 }
 
@@ -101,7 +101,7 @@ function selectorFaults(spec: JsonObject): FieldFault[] {
       Values: term['values'] ?? null,
     })),
   };
-  const given = terms.map((term) => stringAt(term, 'scopeName'));
+  const names = terms.map((term) => stringAt(term, 'scopeName'));
   return [
     ...terms.flatMap((term) => {
       const [scope, operator] = [stringAt(term, 'scopeName'), stringAt(term, 'operator')];
@@ -116,7 +116,7 @@ function selectorFaults(spec: JsonObject): FieldFault[] {
         ...operatorFaults(term, field),
       ];
     }),
-    ...times(clash(given), fault.invalid(field, spec['scopes'] ?? null, 'conflicting scopes')),
+    ...times(clash(names), fault.invalid(field, spec['scopes'] ?? null, 'conflicting scopes')),
   ];
 }
 

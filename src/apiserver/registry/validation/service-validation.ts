@@ -58,11 +58,11 @@ function typeFaults(service: JsonObject): FieldFault[] {
 /** Validates that an ExternalName service has no addresses. */
 function externalFaults(spec: JsonObject): FieldFault[] {
   const name = stringAt(spec, 'externalName').replace(/\.$/, '');
-  const given = ['clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].filter(
+  const present = ['clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].filter(
     (key) => ownMember(spec, key) !== undefined,
   );
   return [
-    ...given.map((key) => fault.forbidden(`spec.${key}`, 'may not be set for ExternalName services')),
+    ...present.map((key) => fault.forbidden(`spec.${key}`, 'may not be set for ExternalName services')),
     ...(name === ''
       ? [fault.required('spec.externalName')]
       : dns1123Subdomain(name).map((why) => fault.invalid('spec.externalName', name, why))),
@@ -178,16 +178,16 @@ export function addressFaults(service: JsonObject): FieldFault[] {
     faults.push(fault.invalid(at, all, 'first value must match `clusterIP`'));
   else if (first === '' && all.length > 0)
     faults.push(fault.invalid(at, all, 'must be empty when `clusterIP` is not specified'));
-  const given = listAt(spec, 'ipFamilies').map(textOf);
-  given.forEach((family, i) => {
+  const ipFamilies = listAt(spec, 'ipFamilies').map(textOf);
+  ipFamilies.forEach((family, i) => {
     if (!families.includes(family)) faults.push(fault.unsupported(`spec.ipFamilies[${i}]`, family, families));
-    if (given.indexOf(family) < i) faults.push(fault.duplicate(`spec.ipFamilies[${i}]`, family));
+    if (ipFamilies.indexOf(family) < i) faults.push(fault.duplicate(`spec.ipFamilies[${i}]`, family));
   });
   if (spec['ipFamilyPolicy'] !== undefined) faults.push(...oneOf(spec, 'ipFamilyPolicy', familyPolicies));
-  return [...faults, ...listFaults(all, given)];
+  return [...faults, ...listFaults(all, ipFamilies)];
 }
 
-function listFaults(all: readonly string[], given: readonly string[]): FieldFault[] {
+function listFaults(all: readonly string[], ipFamilies: readonly string[]): FieldFault[] {
   const at = 'spec.clusterIPs';
   if (all[0] === 'None')
     return all.length > 1 ? [fault.invalid(at, all, "'None' must be the first and only value")] : [];
@@ -200,7 +200,7 @@ function listFaults(all: readonly string[], given: readonly string[]): FieldFaul
     ...many,
     ...(alike ? [fault.invalid(at, all, 'may specify no more than one IP for each IP family')] : []),
     ...all.flatMap((ip, i) => {
-      const family = given[i];
+      const family = ipFamilies[i];
       return family !== undefined && families.includes(family) && family !== familyOf(ip)
         ? [
             fault.invalid(
@@ -228,11 +228,11 @@ function rangeFaults(service: JsonObject): FieldFault[] {
       ...(balanced ? [] : [fault.forbidden(field, onlyBalanced)]),
       ...ranges.flatMap((range, i) => cidrFaults(`${field}[${i}]`, range)),
     ];
-  const told = valueAt(service, 'metadata', 'annotations', rangesAnnotation);
-  if (told === undefined) return [];
+  const annotation = valueAt(service, 'metadata', 'annotations', rangesAnnotation);
+  if (annotation === undefined) return [];
   const at = `metadata.annotations[${rangesAnnotation}]`;
   if (!balanced) return [fault.forbidden(at, onlyBalanced)];
-  const text = textOf(told).trim();
+  const text = textOf(annotation).trim();
   return text === '' ? [] : text.split(',').flatMap((range) => cidrFaults(at, range.trim()));
 }
 

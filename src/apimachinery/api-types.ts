@@ -296,7 +296,7 @@ const always = words(
    ResourceClaimSpec.devices FlowSchema.spec FlowSchemaSpec.matchingPrecedence FlowSchema.status
    FlowSchemaCondition.lastTransitionTime PriorityLevelConfiguration.spec LimitedPriorityLevelConfiguration.limitResponse
    QueuingConfiguration.handSize QueuingConfiguration.queueLengthLimit QueuingConfiguration.queues PriorityLevelConfiguration.status
-   PriorityLevelConfigurationCondition.lastTransitionTime`,
+   PriorityLevelConfigurationCondition.lastTransitionTime ResourceV1ResourceClaim.status AllocationResult.devices DeviceClaim.requests`,
 );
 
 /** Required scalars and lists that Go omits when empty. */

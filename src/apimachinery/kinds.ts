@@ -189,6 +189,7 @@ const types: Readonly<Record<string, string>> = tableOf({
   'events.k8s.io/Event': 'EventsV1Event',
   'autoscaling/v2/HorizontalPodAutoscaler': 'V2HorizontalPodAutoscaler',
   'certificates.k8s.io/ClusterTrustBundle': 'V1beta1ClusterTrustBundle',
+  'resource.k8s.io/ResourceClaim': 'ResourceV1ResourceClaim',
 });
 
 const sub = (

@@ -38,6 +38,10 @@ import { volumeAttributesClassStrategy } from './storage/volume-attributes-class
 import { apiServiceStrategy } from './apiregistration/api-service.ts';
 import { scalerStrategy, scalerV1Strategy } from './autoscaling/horizontal-pod-autoscaler.ts';
 import { csrStrategy } from './certificates/csr.ts';
+import { deviceClassStrategy } from './resource/device-class.ts';
+import { resourceClaimStrategy } from './resource/resource-claim.ts';
+import { resourceClaimTemplateStrategy } from './resource/resource-claim-template.ts';
+import { resourceSliceStrategy } from './resource/resource-slice.ts';
 import { definitionStrategy } from '../apiextensions/definition-strategy.ts';
 import { keptKinds, type Kind } from '../../apimachinery/kinds.ts';
 import { commonStrategy } from './strategies.ts';
@@ -54,7 +58,8 @@ import {
   quotaStrategy,
   runtimeClassStrategy,
 } from './core/strategy-workloads.ts';
-import { claimStrategy, volumeStrategy } from './core/strategy-volumes.ts';
+import { volumeStrategy } from './core/persistent-volume.ts';
+import { claimStrategy } from './core/persistent-volume-claim.ts';
 import type { Strategy } from './strategy.ts';
 import { trustBundleStrategy } from './certificates/trust-bundles.ts';
 
@@ -116,6 +121,10 @@ const own: readonly Strategy[] = [
   apiServiceStrategy,
   scalerStrategy,
   scalerV1Strategy,
+  deviceClassStrategy,
+  resourceClaimStrategy,
+  resourceClaimTemplateStrategy,
+  resourceSliceStrategy,
 ];
 const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, strategy]));
 

@@ -4,9 +4,10 @@ import { dns1123Label, dns1123Subdomain } from './name-rules.ts';
 import { labelName, labelSelector, nodeOperators, selectorRequirement, type Selector } from './shared.ts';
 
 type Affinity = NonNullable<PodSpec['affinity']>;
-type NodeSelectorTerm = NonNullable<
+type NodeSelector = NonNullable<
   NonNullable<Affinity['nodeAffinity']>['requiredDuringSchedulingIgnoredDuringExecution']
->['nodeSelectorTerms'][number];
+>;
+type NodeSelectorTerm = NodeSelector['nodeSelectorTerms'][number];
 type PodTerm = NonNullable<
   NonNullable<Affinity['podAffinity']>['requiredDuringSchedulingIgnoredDuringExecution']
 >[number];
@@ -25,17 +26,20 @@ export function* validateAffinity(field: string, affinity: Affinity): Faults {
 
 function* nodeAffinity(field: string, affinity: NonNullable<Affinity['nodeAffinity']>): Faults {
   const needed = affinity[must];
-  if (needed) {
-    const terms = (needed.nodeSelectorTerms as readonly NodeSelectorTerm[] | undefined) ?? [];
-    const at = `${field}.${must}.nodeSelectorTerms`;
-    if (terms.length === 0) yield required(at, 'must have at least one node selector term');
-    for (const [i, term] of terms.entries()) yield* nodeTerm(`${at}[${i}]`, term);
-  }
+  if (needed) yield* nodeSelector(`${field}.${must}`, needed);
   for (const [i, { weight, preference }] of (affinity[wish] ?? []).entries()) {
     yield* weightFaults(`${field}.${wish}[${i}].weight`, weight);
     // Preferences accept values that are not valid label values.
     yield* nodeTerm(`${field}.${wish}[${i}].preference`, preference, false);
   }
+}
+
+/** Validates a selector of nodes: at least one term. Follows Kubernetes `ValidateNodeSelector`. */
+export function* nodeSelector(field: string, selector: Partial<NodeSelector>): Faults {
+  const { nodeSelectorTerms: terms = [] } = selector;
+  const at = `${field}.nodeSelectorTerms`;
+  if (terms.length === 0) yield required(at, 'must have at least one node selector term');
+  for (const [i, term] of terms.entries()) yield* nodeTerm(`${at}[${i}]`, term);
 }
 
 function* weightFaults(field: string, weight: number | undefined): Faults {

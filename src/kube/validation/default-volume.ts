@@ -1,4 +1,4 @@
-import { tableOf } from '../../base/own.ts';
+import { ownMember, tableOf } from '../../base/own.ts';
 import { defaultPullPolicy } from '../image-reference.ts';
 import type { Volume } from '../types.ts';
 import { orElse, textOf } from './shared.ts';
@@ -9,11 +9,15 @@ const defaultMode = 0o644;
 export function defaultVolume(volume: Volume): Volume {
   const sources = Object.entries(volume).filter(([key, source]) => key !== 'name' && source);
   if (sources.length === 0) return { ...volume, emptyDir: {} };
-  const next = sources.map(([key, source]) => [key, fillers[key]?.(source as Source) ?? (source as Source)]);
+  const next = sources.map(([key, source]) => [key, defaultSource(key, source as Source)]);
   return { ...volume, ...(Object.fromEntries(next) as Partial<Volume>) };
 }
 
 type Source = Readonly<Record<string, unknown>>;
+
+/** Sets the defaults of one kind of volume source. */
+export const defaultSource = (kind: string, source: Source): Source =>
+  ownMember(fillers, kind)?.(source) ?? source;
 
 const withMode = (source: Source): Source => ({
   ...source,

@@ -22,6 +22,9 @@ function* between(field: string, value: unknown, least: number, shown = least): 
 const initiator =
   /^(iqn\.\d{4}-\d{2}\.([a-z0-9\-.]+)(:[^,;*&$|\s]+)?|eui\.[a-f0-9A-F]{16}|naa\.[a-f0-9A-F]{32})$/;
 
+/** Reports whether a text is an iSCSI name. */
+export const hasInitiatorFormat = (name: string): boolean => initiator.test(name);
+
 function* initiatorName(field: string, name: string): Faults {
   if (!/^(iqn|eui|naa)/.test(name))
     yield invalid(field, name, 'must be valid format starting with iqn, eui, or naa');

@@ -46,15 +46,18 @@ const notInTemplates: readonly (readonly [key: string, named?: string])[] = [
 
 const isZero = (value: unknown): boolean => value === undefined || value === '' || value === 0;
 
-function* claimTemplate(field: string, template: Source): Faults {
-  const meta = (template['metadata'] ?? {}) as Source;
-  yield* labels(`${field}.metadata.labels`, meta['labels'] as Readonly<Record<string, string>> | undefined);
-  yield* annotations(
-    `${field}.metadata.annotations`,
-    meta['annotations'] as Readonly<Record<string, string>> | undefined,
-  );
+type Texts = Readonly<Record<string, string>> | undefined;
+
+/** Validates the metadata of a template: it has labels and annotations only. Follows Kubernetes `ValidateTemplateObjectMeta`. */
+export function* templateMetadata(field: string, meta: Source): Faults {
+  yield* annotations(`${field}.annotations`, meta['annotations'] as Texts);
+  yield* labels(`${field}.labels`, meta['labels'] as Texts);
   for (const [key, named = key] of notInTemplates)
-    if (!isZero(ownMember(meta, key))) yield forbidden(`${field}.metadata.${named}`, 'cannot be set');
+    if (!isZero(ownMember(meta, key))) yield forbidden(`${field}.${named}`, 'cannot be set');
+}
+
+function* claimTemplate(field: string, template: Source): Faults {
+  yield* templateMetadata(`${field}.metadata`, (template['metadata'] ?? {}) as Source);
   yield* validateClaimSpec(`${field}.spec`, (template['spec'] ?? {}) as Source);
 }
 

@@ -134,17 +134,54 @@ const structs: Readonly<Record<string, string>> = {
   Spread:
     'MaxSkew# TopologyKey WhenUnsatisfiable LabelSelector? MinDomains? NodeAffinityPolicy? NodeTaintsPolicy? MatchLabelKeys?',
   PersistentVolumeSource:
-    'GCEPersistentDisk?GCEDisk AWSElasticBlockStore?AWSDisk HostPath?HostPath Glusterfs? NFS?NFS RBD? Quobyte?Quobyte ISCSI? FlexVolume? ' +
-    'Cinder? CephFS:cephfs? FC?FC Flocker?Flocker AzureFile? VsphereVolume?Vsphere AzureDisk?AzureDisk PhotonPersistentDisk?Photon ' +
-    'PortworxVolume?Portworx ScaleIO? Local?LocalSource StorageOS:storageos? CSI?PersistentCSI',
+    'GCEPersistentDisk?GCEDisk AWSElasticBlockStore?AWSDisk HostPath?HostPath Glusterfs?PersistentGlusterfs NFS?NFS RBD?PersistentRBD ' +
+    'Quobyte?Quobyte ISCSI?PersistentISCSI FlexVolume?PersistentFlex Cinder?PersistentCinder CephFS:cephfs?PersistentCephFS FC?FC ' +
+    'Flocker?Flocker AzureFile?PersistentAzureFile VsphereVolume?Vsphere AzureDisk?AzureDisk PhotonPersistentDisk?Photon ' +
+    'PortworxVolume?Portworx ScaleIO?PersistentScaleIO Local?LocalSource StorageOS:storageos?PersistentStorageOS CSI?PersistentCSI',
+  PersistentGlusterfs: 'EndpointsName:endpoints Path ReadOnly! EndpointsNamespace?',
+  PersistentRBD:
+    'CephMonitors:monitors? RBDImage:image FSType RBDPool:pool RadosUser:user Keyring SecretRef?SecretRef ' +
+    'ReadOnly!',
+  PersistentISCSI:
+    'TargetPortal IQN Lun# ISCSIInterface FSType ReadOnly! Portals? DiscoveryCHAPAuth:chapAuthDiscovery! SessionCHAPAuth:chapAuthSession! ' +
+    'SecretRef?SecretRef InitiatorName?',
+  PersistentFlex: 'Driver FSType SecretRef?SecretRef ReadOnly! Options?',
+  PersistentCinder: 'VolumeID FSType ReadOnly! SecretRef?SecretRef',
+  PersistentCephFS: 'Monitors? Path User SecretFile SecretRef?SecretRef ReadOnly!',
+  PersistentAzureFile: 'SecretName ShareName ReadOnly! SecretNamespace?',
+  PersistentScaleIO:
+    'Gateway System SecretRef?SecretRef SSLEnabled! ProtectionDomain StoragePool StorageMode VolumeName FSType ReadOnly!',
+  PersistentStorageOS: 'VolumeName VolumeNamespace FSType ReadOnly! SecretRef?ObjectRef',
+  ObjectRef: 'Kind Namespace Name UID APIVersion ResourceVersion FieldPath',
+  VolumeNodeAffinity: 'Required?NodeSelector',
+  DeviceClaimSpec: 'Devices=DeviceClaim',
+  DeviceClaim: 'Requests[DeviceRequest Constraints[DeviceConstraint Config[DeviceClaimConfig',
+  DeviceRequest: 'Name Exactly?ExactDevice FirstAvailable[SubDevice',
+  ExactDevice:
+    'DeviceClassName Selectors[DeviceSelector AllocationMode Count# AdminAccess? Tolerations[Toleration Capacity?CapacityRequirements',
+  SubDevice:
+    'Name DeviceClassName Selectors[DeviceSelector AllocationMode Count# Tolerations[Toleration Capacity?CapacityRequirements',
+  DeviceSelector: 'CEL?DeviceExpression',
+  DeviceExpression: 'Expression',
+  CapacityRequirements: 'Requests?',
+  DeviceConstraint: 'Requests? MatchAttribute? DistinctAttribute?',
+  DeviceClaimConfig: 'Requests? Opaque?Opaque',
+  Opaque: 'Driver Parameters?',
+  Allocation: 'Devices=DeviceAllocation NodeSelector?NodeSelector AllocationTimestamp?',
+  DeviceAllocation: 'Results[AllocatedDevice Config[DeviceAllocationConfig',
+  AllocatedDevice:
+    'Request Driver Pool Device AdminAccess? Tolerations[Toleration BindingConditions? BindingFailureConditions? ShareID? ConsumedCapacity?',
+  DeviceAllocationConfig: 'Source Requests? Opaque?Opaque',
   LocalSource: 'Path FSType?',
   PersistentCSI:
     'Driver VolumeHandle ReadOnly! FSType VolumeAttributes? ControllerPublishSecretRef?SecretRef NodeStageSecretRef?SecretRef ' +
     'NodePublishSecretRef?SecretRef ControllerExpandSecretRef?SecretRef NodeExpandSecretRef?SecretRef',
   SecretRef: 'Name Namespace',
   ClaimSpec:
-    'AccessModes? Selector? Resources=ClaimSize VolumeName StorageClassName? VolumeMode? DataSource? DataSourceRef? ' +
+    'AccessModes? Selector? Resources=ClaimSize VolumeName StorageClassName? VolumeMode? DataSource?DataSource DataSourceRef?DataSourceRef ' +
     'VolumeAttributesClassName?',
+  DataSource: 'APIGroup? Kind Name',
+  DataSourceRef: 'APIGroup? Kind Name Namespace?',
   ClaimSize: 'Limits? Requests?',
   PodClaim: 'Name ResourceClaimName? ResourceClaimTemplateName?',
 };

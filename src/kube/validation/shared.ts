@@ -1,9 +1,10 @@
 import { ownMember } from '../../base/own.ts';
 import { isIP } from 'node:net';
 import { hasHostBits } from '../ip.ts';
-import { type Faults, forbidden, invalid, invalidEach, required } from './field-error.ts';
+import { type Faults, forbidden, invalid, invalidEach, required, tooLong } from './field-error.ts';
 import {
   dns1123Label,
+  dns1123Subdomain,
   labelValueRule,
   portNameRule,
   portNumberFaults,
@@ -174,3 +175,15 @@ export function* selectorRequirement(
 /** Returns the value, or the fallback when it is absent or empty. */
 export const orElse = (value: string | undefined, fallback: string): string =>
   value === undefined || value === '' ? fallback : value;
+
+const longestDriver = 63;
+
+/** Validates the name of a CSI driver, in any case. */
+export function* driverName(field: string, name: string): Faults {
+  if (name === '') {
+    yield required(field);
+    return;
+  }
+  if (Buffer.byteLength(name) > longestDriver) yield tooLong(field, longestDriver);
+  yield* invalidEach(field, name, dns1123Subdomain(name.toLowerCase()));
+}

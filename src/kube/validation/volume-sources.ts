@@ -1,6 +1,6 @@
 import { ownMember } from '../../base/own.ts';
 import { signOfQuantity, tryParseQuantity } from '../resources/quantity.ts';
-import { forbidden, invalid, invalidEach, oneOf, required, tooLong } from './field-error.ts';
+import { forbidden, invalid, invalidEach, oneOf, required } from './field-error.ts';
 import { pullPolicy } from './containers.ts';
 import {
   azureDisk,
@@ -18,7 +18,7 @@ import { validateEphemeralVolume } from './ephemeral-volume.ts';
 import { dns1123Subdomain } from './name-rules.ts';
 import { keysToPaths } from './keys-to-paths.ts';
 import { validateProjected } from './projected.ts';
-import { fileMode, noBacksteps, textOf } from './shared.ts';
+import { driverName, fileMode, noBacksteps, textOf } from './shared.ts';
 import type { SourceRule, VolumeContext, Source } from './volume-rule.ts';
 
 /** Returns a rule for members that must not be empty. */
@@ -59,7 +59,7 @@ const nfs: SourceRule = function* (field, source) {
 };
 
 /** Context for rules that do not use the volume. */
-const nowhere: VolumeContext = {
+export const nowhere: VolumeContext = {
   name: '',
   context: { options: {}, pod: {}, volumes: new Map(), claimNames: new Set() },
 };
@@ -84,12 +84,7 @@ const image: SourceRule = function* (field, source, volume) {
 };
 
 const csi: SourceRule = function* (field, source) {
-  const driver = textOf(source, 'driver');
-  if (driver === '') yield required(`${field}.driver`);
-  else {
-    if (driver.length > 63) yield tooLong(`${field}.driver`, 63);
-    yield* invalidEach(`${field}.driver`, driver, dns1123Subdomain(driver.toLowerCase()));
-  }
+  yield* driverName(`${field}.driver`, textOf(source, 'driver'));
   const secret = source['nodePublishSecretRef'] as Source | undefined;
   const name = secret && textOf(secret, 'name');
   if (name === '') yield required(`${field}.nodePublishSecretRef.name`);

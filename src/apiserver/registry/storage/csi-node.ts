@@ -20,7 +20,7 @@ import { builtIn } from '../../../apimachinery/kinds.ts';
 import { strategyOf } from '../kind-strategy.ts';
 import type { Strategy } from '../strategy.ts';
 import { immutable, nonNegatives } from '../validation/value-rules.ts';
-import { driverName } from './storage-rules.ts';
+import { driverName } from '../../../kube/validation/shared.ts';
 
 const longestId = 256;
 

@@ -5,9 +5,9 @@ import {
   required,
   tooLong,
 } from '../../../kube/validation/field-error.ts';
-import { dns1123Subdomain, qualifiedNameRule } from '../../../kube/validation/name-rules.ts';
+import { qualifiedNameRule } from '../../../kube/validation/name-rules.ts';
 
-const most = { parameters: 512, bytes: 256 * 1024, driver: 63 } as const;
+const most = { parameters: 512, bytes: 256 * 1024 } as const;
 
 /** Validates the name of a provisioner, in any case. */
 export function* provisioner(field: string, name: string): Faults {
@@ -37,14 +37,4 @@ export function* parameters(
   );
   if (bytes > most.bytes) yield tooLong(field, most.bytes);
   if (isRequired && entries.length === 0) yield required(field, 'must contain at least one key/value pair');
-}
-
-/** Validates the name of a CSI driver, in any case. */
-export function* driverName(field: string, name: string): Faults {
-  if (name === '') {
-    yield required(field);
-    return;
-  }
-  if (Buffer.byteLength(name) > most.driver) yield tooLong(field, most.driver);
-  yield* invalidEach(field, name, dns1123Subdomain(name.toLowerCase()));
 }

@@ -20,7 +20,7 @@ import { builtIn } from '../../../apimachinery/kinds.ts';
 import { strategyOf } from '../kind-strategy.ts';
 import type { Strategy } from '../strategy.ts';
 import { numberAt } from '../validation/value-rules.ts';
-import { driverName } from './storage-rules.ts';
+import { driverName } from '../../../kube/validation/shared.ts';
 
 const most = { metadata: 256 * 1024, message: 1024 } as const;
 const exactlyOne = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';

@@ -1,0 +1,13 @@
+import { type Faults, forbidden, unsupported } from '../../../kube/validation/field-error.ts';
+import { type JsonObject, listAt, textOf } from '../../../apimachinery/json.ts';
+
+const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+const lone = 'ReadWriteOncePod';
+
+/** Validates the access modes of a spec; ReadWriteOncePod stands alone. */
+export function* accessModeFaults(field: string, spec: JsonObject): Faults {
+  const wanted = listAt(spec, 'accessModes').map(textOf);
+  for (const mode of wanted) if (!modes.includes(mode)) yield unsupported(field, mode, modes);
+  if (wanted.includes(lone) && wanted.some((mode) => mode !== lone && modes.includes(mode)))
+    yield forbidden(field, `may not use ${lone} with other access modes`);
+}

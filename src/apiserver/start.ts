@@ -19,6 +19,8 @@ export interface AuditEvent {
     readonly resource?: string;
     readonly namespace?: string;
     readonly name?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
     readonly apiGroup?: string;
     readonly apiVersion?: string;
     readonly subresource?: string;

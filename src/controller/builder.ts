@@ -78,7 +78,7 @@ export function newController(
     skipNameValidation: merged.skipNameValidation ?? false,
   });
   const controller = new Controller({
-    ...{ name, clock, random, logger, tracer, metrics },
+    ...{ name, clock: merged.clock ?? clock, random, logger, tracer, metrics },
     reconciler: typeof reconciler === 'function' ? { reconcile: reconciler } : reconciler,
     options: merged,
     ...(kind && { fields: { controllerGroup: kind.group, controllerKind: kind.kind, kind: kind.kind } }),

@@ -53,7 +53,7 @@ export {
   withFieldValidation,
 } from './client/wrappers.ts';
 export { ApiError } from '../api/client.ts';
-export { Controller, type ControllerOptions } from './controller/controller.ts';
+export { Controller, type ControllerOptions, type Step } from './controller/controller.ts';
 export {
   addFinalizer,
   containsFinalizer,
@@ -103,7 +103,13 @@ export {
   predicateFuncs,
   resourceVersionChanged,
 } from './predicate/predicate.ts';
-export { type AddOptions, lowPriority, PriorityQueue, type RequestQueue } from './queue/priority-queue.ts';
+export {
+  type AddOptions,
+  lowPriority,
+  PriorityQueue,
+  type RequestQueue,
+  type WaitingRequest,
+} from './queue/priority-queue.ts';
 export {
   bucketRateLimiter,
   defaultControllerRateLimiter,

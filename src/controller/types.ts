@@ -212,6 +212,8 @@ export interface InformerEventHandler<T extends KubeObject> {
 export interface HandlerRegistration {
   /** Reports whether the handler has received the whole first list. */
   hasSynced(): boolean;
+  /** Resolves when {@link hasSynced} turns true; rejects when `signal` aborts first. */
+  waitSynced(signal: AbortSignal): Promise<void>;
   /** Removes the handler; it receives nothing more. */
   remove(): void;
 }

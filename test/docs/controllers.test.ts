@@ -31,6 +31,7 @@ const printed: readonly (readonly [what: string, output: string])[] = [
     '{"apiVersion":"stable.example.com/v2","kind":"CronTab","spec":{"schedules":["* * * * *"]}}\n',
   ],
   ['a fake client', 'owner\n'],
+  ['a driver', 'shop create { requeueAfter: 60000 }\n1 requeue 1\n'],
 ];
 
 test('each block of the guide is known here', () => {

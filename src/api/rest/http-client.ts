@@ -173,11 +173,12 @@ class Client implements HttpApiClient {
       query: listQuery(options),
       priority: priorityOf(resource),
       ...(options.metadataOnly === true && { accept: metadataOf('PartialObjectMetadataList') }),
-    }).then((list) =>
-      options.metadataOnly === true
+    }).then((answer) => {
+      const list = withItems(answer);
+      return options.metadataOnly === true
         ? { ...list, items: list.items.map((item) => asKind(item, resource)) }
-        : list,
-    );
+        : list;
+    });
   }
 
   async *watch<T extends KubeObject>(
@@ -390,6 +391,10 @@ function deleteBody(options: DeleteOptions): { readonly body?: object } {
     ? { body: { kind: 'DeleteOptions', apiVersion: 'v1', ...settings } }
     : {};
 }
+
+/** Servers in Go write an empty list as `null`: kube-apiserver one of metadata, extension servers any. */
+const withItems = <T extends KubeObject>(list: KubeList<T>): KubeList<T> =>
+  (list.items as readonly T[] | null) === null ? { ...list, items: [] } : list;
 
 function listQuery(options: ListOptions): Query {
   return {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { JsonObject } from '../../apimachinery/json.ts';
+import { type JsonObject, metadataOf } from '../../apimachinery/json.ts';
 import { groupVersionOf } from '../../apimachinery/kinds.ts';
-import { type ApiRequest, verbOf } from '../request/request.ts';
+import { type ApiRequest, type ResourcePath, verbOf } from '../request/request.ts';
 import type { User } from '../authentication/users.ts';
 import type { Handler } from '../request/handler.ts';
 
@@ -16,7 +16,7 @@ interface AuditDeps {
   readonly audit?: AuditSink;
 }
 
-/** Records user, request and result once the response is sent or its connection is gone; does nothing without a sink. */
+/** Records user, request and result once the response is written or its connection is gone; does nothing without a sink. */
 export function withAudit({ clock, random, audit }: AuditDeps, next: Handler): Handler {
   if (!audit) return next;
   return async (request, response) => {
@@ -24,26 +24,35 @@ export function withAudit({ clock, random, audit }: AuditDeps, next: Handler): H
     const auditID = random.uuid();
     const received = clock.now();
     response.setHeader('Audit-Id', auditID);
-    const impersonated: { user?: User } = {};
-    response.once('close', () => {
+    const details: { impersonated?: User; object?: JsonObject } = {};
+    let isRecorded = false;
+    const complete = (): void => {
+      if (isRecorded) return;
+      isRecorded = true;
       audit({
         kind: 'Event',
         apiVersion: 'audit.k8s.io/v1',
         level: 'Metadata',
         auditID,
         stage: 'ResponseComplete',
-        ...described(request),
-        ...(impersonated.user && { impersonatedUser: userInfo(impersonated.user) }),
+        ...described(request, details.object ?? {}),
+        ...(details.impersonated && { impersonatedUser: userInfo(details.impersonated) }),
         responseStatus: statusOf(response),
         requestReceivedTimestamp: new Date(received).toISOString(),
         stageTimestamp: new Date(clock.now()).toISOString(),
         ...(annotations.size > 0 && { annotations: Object.fromEntries(annotations) }),
       });
-    });
+    };
+    // before the client can have the response: who has it finds the event recorded
+    response.once('prefinish', complete);
+    response.once('close', complete);
     const record = {
       annotate: (key: string, value: string) => void annotations.set(key, value),
       impersonates: (user: User) => {
-        impersonated.user = user;
+        details.impersonated = user;
+      },
+      about: (object: JsonObject) => {
+        details.object = object;
       },
     };
     await next({ ...request, audit: record }, response);
@@ -57,7 +66,7 @@ const userInfo = ({ name, uid, groups, extra }: User): JsonObject => ({
   ...(extra && Object.keys(extra).length > 0 && { extra }),
 });
 
-function described({ raw, method, query, target, user }: ApiRequest): JsonObject {
+function described({ raw, method, query, target, user }: ApiRequest, object: JsonObject): JsonObject {
   const agent = raw.headers['user-agent'];
   return {
     requestURI: raw.url ?? '',
@@ -65,17 +74,22 @@ function described({ raw, method, query, target, user }: ApiRequest): JsonObject
     user: userInfo(user),
     sourceIPs: [raw.socket.remoteAddress ?? ''].filter(Boolean),
     ...(agent !== undefined && { userAgent: agent }),
-    ...(target && {
-      objectRef: {
-        resource: target.resource,
-        ...(target.namespace !== '' && { namespace: target.namespace }),
-        ...(target.name !== '' && { name: target.name }),
-        ...(target.group !== '' && { apiGroup: target.group }),
-        apiVersion: target.kind ? groupVersionOf(target.kind).split('/').at(-1) : target.version,
-        ...(target.subresource !== '' && { subresource: target.subresource }),
-      },
-    }),
+    ...(target && { objectRef: objectRefOf(target, metadataOf(object)) }),
   };
+}
+
+function objectRefOf(target: ResourcePath, { name, uid, resourceVersion }: JsonObject): JsonObject {
+  const parts = {
+    resource: target.resource,
+    namespace: target.namespace,
+    name: target.name || name,
+    uid,
+    apiGroup: target.group,
+    apiVersion: target.kind ? groupVersionOf(target.kind).split('/').at(-1) : target.version,
+    resourceVersion,
+    subresource: target.subresource,
+  };
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined && value !== ''));
 }
 
 const statusOf = ({ statusCode }: ServerResponse): JsonObject => ({

@@ -2,6 +2,7 @@ import { tableOf } from '../../base/own.ts';
 import type { IncomingMessage } from 'node:http';
 import { decodedPath } from '../../go/url-path.ts';
 import { parseDuration } from '../../kube/duration.ts';
+import type { JsonObject } from '../../apimachinery/json.ts';
 import { findKind, type Kind, type Subresource } from '../../apimachinery/kinds.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
 import { badRequest, methodNotAllowed, noSuchResource } from '../../apimachinery/status-error.ts';
@@ -33,6 +34,8 @@ export interface AuditRecord {
   readonly annotate: (key: string, value: string) => void;
   /** Records the impersonated user. */
   readonly impersonates: (user: User) => void;
+  /** Records the object of the request's body: its name, UID and version, as far as it has them. */
+  readonly about: (object: JsonObject) => void;
 }
 
 /** A parsed request before authentication. */

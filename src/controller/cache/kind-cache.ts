@@ -7,8 +7,10 @@ import {
   type Registration,
 } from '../../api/cache/informer.ts';
 import { dropManagedFields } from '../../api/cache/reflector.ts';
+import { storeKey } from '../../api/cache/store.ts';
 import type { Logger } from '../../base/logger.ts';
 import type {
+  CacheSelection,
   HandlerRegistration,
   Informer,
   InformerEventHandler,
@@ -119,6 +121,23 @@ export class KindCache implements Informer {
       .lastFailure;
   }
 
+  /** Reports whether the cache has what the server has now. */
+  async isCurrent(signal: AbortSignal): Promise<boolean> {
+    for (const selected of this.selection.namespaces) {
+      const { items } = await this.#deps.client.list<KubeObject>(this.kind, {
+        ...{ signal, metadataOnly: true },
+        ...(selected.namespace !== '' && { namespace: selected.namespace }),
+        ...selectors(selected),
+      });
+      const { store } = this.#partOf(selected.namespace)?.informer ?? {};
+      const current = items.every(
+        (item) => store?.get(storeKey(item))?.metadata?.resourceVersion === versionOf(item),
+      );
+      if (!current || store?.size !== items.length) return false;
+    }
+    return true;
+  }
+
   addEventHandler(handler: InformerEventHandler<KubeObject>): HandlerRegistration {
     const registrations = this.parts.map((part): Registration => {
       const isCached = holds(part);
@@ -136,6 +155,9 @@ export class KindCache implements Informer {
     });
     return {
       hasSynced: () => registrations.every(({ synced }) => synced),
+      waitSynced: async (signal) => {
+        await Promise.all(registrations.map((registration) => registration.waitSynced(signal)));
+      },
       remove: () => {
         for (const registration of registrations) registration.remove();
       },
@@ -216,6 +238,8 @@ export class KindCache implements Informer {
   }
 }
 
+const versionOf = ({ metadata }: KubeObject): string | undefined => metadata?.resourceVersion;
+
 const isRefusal = (reason: unknown): boolean =>
   reason instanceof ApiError && [401, 403, 404].includes(reason.status);
 
@@ -223,9 +247,14 @@ const isRefusal = (reason: unknown): boolean =>
 const holds = ({ except }: Part): ((object: KubeObject) => boolean) =>
   except.length === 0 ? () => true : (object) => !except.includes(object.metadata?.namespace ?? '');
 
+const selectors = ({ labelSelector, fieldSelector }: CacheSelection): CacheSelection => ({
+  ...(labelSelector !== undefined && { labelSelector }),
+  ...(fieldSelector !== undefined && { fieldSelector }),
+});
+
 /** Returns the options of an informer that are the same for all objects of a part. */
 function informerOptions(
-  { labelSelector, fieldSelector, transform }: NamespaceCacheOptions,
+  { transform, ...selected }: NamespaceCacheOptions,
   {
     metadataOnly,
     keepManagedFields,
@@ -235,8 +264,7 @@ function informerOptions(
   const reduced = own && ((object: KubeObject): KubeObject => own(dropManagedFields(object)));
   const applied = keepManagedFields ? (own ?? ((object: KubeObject): KubeObject => object)) : reduced;
   return {
-    ...(labelSelector !== undefined && { labelSelector }),
-    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...selectors(selected),
     ...(metadataOnly && { metadataOnly }),
     ...(applied && { transform: applied }),
   };

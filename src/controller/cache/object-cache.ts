@@ -142,6 +142,13 @@ export class ObjectCache implements Cache {
     return this.#kinds.get(cacheKey(kind, metadataOnly));
   }
 
+  /** Reports whether every kind has what the server has now. Lists the metadata of all of them: for tests. */
+  async isCurrent(signal: AbortSignal): Promise<boolean> {
+    for (const cached of this.#kinds.values())
+      if (cached.hasSynced() && !(await cached.isCurrent(signal))) return false;
+    return true;
+  }
+
   #owned(cached: KindCache, object: KubeObject): KubeObject {
     return cached.selection.frozen ? object : cloneJson(object);
   }

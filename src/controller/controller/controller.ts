@@ -1,13 +1,20 @@
 import { isAborted, untilAborted } from '../../base/abort.ts';
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { Latch } from '../../base/latch.ts';
 import type { LogFields, Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import { type Tracer, traced } from '../../base/tracing.ts';
 import type { MetricsOfController } from '../metrics/controller-metrics.ts';
 import { PriorityQueue, type Taken } from '../queue/priority-queue.ts';
 import { defaultControllerRateLimiter, type RateLimiter } from '../queue/rate-limiter.ts';
-import { isTerminalError, type Reconciler, type ReconcileContext, type Result } from '../reconcile.ts';
+import {
+  type Cause,
+  isTerminalError,
+  type Reconciler,
+  type ReconcileContext,
+  type Result,
+} from '../reconcile.ts';
 import type { Runnable } from '../runnable.ts';
 import type { Source, SourceQueue } from '../source/source.ts';
 import type { Request } from '../types.ts';
@@ -34,6 +41,21 @@ export interface ControllerOptions {
   /** Permits a name that another controller of the manager has; their metrics add up. */
   readonly skipNameValidation?: boolean;
   readonly logger?: Logger;
+  /** The clock of the queue, of retries and of the time-outs. Default: the manager's. */
+  readonly clock?: Clock;
+}
+
+/** What one step of a driven controller did. */
+export interface Step {
+  /** The name of the controller. */
+  readonly controller: string;
+  readonly request: Request;
+  readonly priority: number;
+  readonly causes: readonly Cause[];
+  /** What the reconciler returned; absent when it failed. */
+  readonly result?: Result;
+  /** What the reconciler threw. */
+  readonly error?: unknown;
 }
 
 /** What a controller works with. */
@@ -74,7 +96,10 @@ export class Controller implements Runnable {
   /** Opens when the sources have shown their first lists. */
   #sourcesStarted: Promise<void> | undefined;
   #sourceSignal: AbortSignal | undefined;
+  readonly #startedSources: Source[] = [];
+  readonly #synced = new Latch();
   #running = false;
+  #driven = false;
 
   constructor(parts: ControllerParts) {
     const { name, options, clock, metrics } = parts;
@@ -114,6 +139,39 @@ export class Controller implements Runnable {
     return outcome.result;
   }
 
+  /** Has the controller reconcile only by {@link step}. Call it before the start. For tests: see `ControllerDriver`. */
+  drive(): void {
+    if (this.#running)
+      throw new AgentError(
+        'failed_precondition',
+        `controller ${this.name} runs: it can be driven from its start only`,
+      );
+    this.#driven = true;
+  }
+
+  /** Reconciles the next request that is due and returns how that ended; undefined when none is due. */
+  async step(signal: AbortSignal): Promise<Step | undefined> {
+    const item = this.queue.length === 0 ? undefined : await this.queue.take();
+    if (!item) return undefined;
+    const { request, priority, causes } = item;
+    try {
+      const { outcome } = await this.#process(item, signal);
+      return { controller: this.name, request, priority, causes, ...outcome };
+    } finally {
+      this.queue.done(request);
+    }
+  }
+
+  /** Resolves when the sources have shown their first lists; rejects when `signal` aborts first. */
+  waitForSync(signal: AbortSignal): Promise<void> {
+    return this.#synced.wait(signal);
+  }
+
+  /** Resolves when the event handlers have finished with every event so far. */
+  async waitForHandlers(signal: AbortSignal): Promise<void> {
+    for (const source of this.#startedSources) await source.idle?.(signal);
+  }
+
   /** Starts the sources if the controller has `enableWarmup`. */
   async warmup(signal: AbortSignal): Promise<void> {
     if (this.#options.enableWarmup) await this.#startSources(signal);
@@ -136,6 +194,12 @@ export class Controller implements Runnable {
       this.queue.shutDown();
       return;
     }
+    this.#synced.open();
+    if (this.#driven) await untilShutDown(signal);
+    else await this.#runWorkers(signal);
+  }
+
+  async #runWorkers(signal: AbortSignal): Promise<void> {
     const workers = this.#options.maxConcurrentReconciles ?? 1;
     this.#logger.info('starting workers', { workerCount: workers });
     const stop = new AbortController();
@@ -182,6 +246,7 @@ export class Controller implements Runnable {
       this.#logger.debug('starting event source', { source: source.toString() });
       await untilAborted(Promise.resolve(source.start(signal, this.#queueFor())), within);
       started = true;
+      this.#startedSources.push(source);
       if (source.waitForSync) await untilAborted(source.waitForSync(within), within);
     } catch (reason) {
       if (isAborted(signal)) return;
@@ -230,15 +295,17 @@ export class Controller implements Runnable {
     }
   }
 
-  async #process(item: Taken, signal: AbortSignal): Promise<void> {
+  async #process(item: Taken, signal: AbortSignal): Promise<Attempt> {
     const { metrics, clock } = this.#parts;
     const since = steadyNow(clock);
     metrics.active(1);
     try {
-      const { outcome, context } = await this.#attempt(item, signal);
+      const attempted = await this.#attempt(item, signal);
+      const { outcome, context } = attempted;
       const ms = steadyNow(clock) - since;
       if ('error' in outcome) this.#failed(item, outcome.error, { context, ms });
       else this.#succeeded(item, outcome.result, ms);
+      return attempted;
     } finally {
       metrics.active(-1);
     }
@@ -310,6 +377,10 @@ const stackOf = (error: unknown): { readonly stack?: string } =>
   error instanceof PanicError && error.cause instanceof Error && error.cause.stack !== undefined
     ? { stack: error.cause.stack }
     : {};
+
+/** Resolves when `signal` aborts. */
+const untilShutDown = (signal: AbortSignal): Promise<void> =>
+  new Latch().wait(signal).catch(ignoreAbort(signal));
 
 const ignoreAbort =
   (signal: AbortSignal) =>

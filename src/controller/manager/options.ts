@@ -21,6 +21,7 @@ export type ControllerDefaults = Pick<
   | 'usePriorityQueue'
   | 'enableWarmup'
   | 'skipNameValidation'
+  | 'clock'
 >;
 
 /** How a manager runs. Durations are ms. */

@@ -60,6 +60,15 @@ export interface Taken {
   readonly trace: TraceHeaders | undefined;
 }
 
+/** A request that waits in a queue. */
+export interface WaitingRequest {
+  readonly request: Request;
+  readonly priority: number;
+  /** ms until it is due; 0: it is. */
+  readonly dueIn: number;
+  readonly causes: readonly Cause[];
+}
+
 export interface PriorityQueueOptions {
   readonly clock: Clock;
   readonly rateLimiter: RateLimiter;
@@ -147,6 +156,17 @@ export class PriorityQueue implements RequestQueue {
 
   get shuttingDown(): boolean {
     return this.#shut;
+  }
+
+  /** The requests that wait: first those that are due, in the order in which they are taken, then the others by their time. */
+  get waiting(): readonly WaitingRequest[] {
+    const now = steadyNow(this.#clock);
+    return [...this.#items.values()]
+      .sort((a, b) => (a.readyAt ?? 0) - (b.readyAt ?? 0) || b.priority - a.priority || a.order - b.order)
+      .map(({ request, priority, readyAt, causes }) => {
+        const dueIn = readyAt === undefined ? 0 : Math.max(1, readyAt - now);
+        return { request, priority, dueIn, causes: [...causes] };
+      });
   }
 
   /** The time since each request that is being worked on was taken, ms. */

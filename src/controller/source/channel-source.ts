@@ -32,12 +32,16 @@ export function channelSource<T extends KubeObject>(
   if ((events as AsyncIterable<GenericEvent<T>> | undefined)?.[Symbol.asyncIterator] === undefined)
     throw new AgentError('invalid_argument', 'channel source: an async iterable of events is required');
   const { predicates = [], bufferSize = 1024 } = options;
+  let sink: EventSink<T> | undefined;
   return {
     start: (signal, queue) => {
-      const sink = new EventSink({ queue, handler, predicates, source: 'channel source' });
+      sink = new EventSink({ queue, handler, predicates, source: 'channel source' });
       void deliver(events, sink, { signal, bufferSize }).catch((reason: unknown) => {
         if (!isAborted(signal)) queue.failed?.(`channel source ended: ${messageOf(reason)}`);
       });
+    },
+    idle: async (signal) => {
+      if (sink) await untilAborted(sink.idle(), signal);
     },
     toString: () => 'channel source',
   };

@@ -62,9 +62,6 @@ interface SourceParts<T extends KubeObject> {
   readonly kind?: string;
 }
 
-/** The time between two looks at whether a handler has received the first list, ms. */
-const pollMs = 5;
-
 class InformerSource<T extends KubeObject> implements Source {
   readonly #name: string;
   readonly #informer: () => Promise<Informer<T>>;
@@ -73,7 +70,6 @@ class InformerSource<T extends KubeObject> implements Source {
   #failure: unknown;
   #registration: HandlerRegistration | undefined;
   #sink: EventSink<T> | undefined;
-  #queue: SourceQueue | undefined;
 
   constructor(name: string, informer: () => Promise<Informer<T>>, parts: SourceParts<T>) {
     if ((parts.handler as EventHandler<T> | undefined) === undefined)
@@ -85,7 +81,6 @@ class InformerSource<T extends KubeObject> implements Source {
 
   async start(signal: AbortSignal, queue: SourceQueue): Promise<void> {
     if (this.#sink) throw new AgentError('failed_precondition', `${this.#name} was started before`);
-    this.#queue = queue;
     const sink = new EventSink({ ...this.#parts, queue, source: this.#name });
     this.#sink = sink;
     // An informer of a running cache is returned after its first list: the wait for that belongs to waitForSync.
@@ -120,11 +115,14 @@ class InformerSource<T extends KubeObject> implements Source {
   }
 
   async waitForSync(signal: AbortSignal): Promise<void> {
-    const queue = this.#queue;
-    if (!queue) throw new AgentError('failed_precondition', `${this.#name} was not started`);
+    if (!this.#sink) throw new AgentError('failed_precondition', `${this.#name} was not started`);
     await this.#started.wait(signal);
     if (this.#failure !== undefined) throw this.#failure as Error;
-    while (this.#registration?.hasSynced() !== true) await queue.clock.sleep(pollMs, signal);
+    await this.#registration?.waitSynced(signal);
+    await this.idle(signal);
+  }
+
+  async idle(signal: AbortSignal): Promise<void> {
     if (this.#sink) await untilAborted(this.#sink.idle(), signal);
   }
 

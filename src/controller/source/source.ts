@@ -17,6 +17,8 @@ export interface Source {
   start(signal: AbortSignal, queue: SourceQueue): void | Promise<void>;
   /** Resolves when the handler has received the first list; rejects when `signal` aborts first. Absent: there is no first list. */
   waitForSync?(signal: AbortSignal): Promise<void>;
+  /** Resolves when the handler has finished with every event so far; rejects when `signal` aborts first. */
+  idle?(signal: AbortSignal): Promise<void>;
   /** Names the source in logs and causes. */
   toString(): string;
 }

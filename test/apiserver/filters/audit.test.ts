@@ -21,7 +21,7 @@ test('each answered request is an audit event: who, what, whom it was taken for,
     requestURI: path,
     verb: 'create',
     user: { username: 'podtender-admin', groups: ['system:masters', 'system:authenticated'] },
-    objectRef: { resource: 'configmaps', namespace: 'default', apiVersion: 'v1' },
+    objectRef: { resource: 'configmaps', namespace: 'default', name: 'a', apiVersion: 'v1' },
     responseStatus: { code: 201 },
     annotations: { 'authorization.k8s.io/decision': 'allow' },
   });

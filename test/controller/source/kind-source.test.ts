@@ -18,10 +18,17 @@ const object = (name: string, resourceVersion = '1'): KubeObject => ({
 function drivenInformer() {
   const handlers = new Set<InformerEventHandler<KubeObject>>();
   let synced = false;
+  const shown = Promise.withResolvers<undefined>();
   const informer: Informer = {
     addEventHandler: (handler) => {
       handlers.add(handler);
-      return { hasSynced: () => synced, remove: () => void handlers.delete(handler) };
+      return {
+        hasSynced: () => synced,
+        waitSynced: async () => {
+          await shown.promise;
+        },
+        remove: () => void handlers.delete(handler),
+      };
     },
     hasSynced: () => synced,
     isStopped: false,
@@ -31,6 +38,7 @@ function drivenInformer() {
     handlers,
     sync: () => {
       synced = true;
+      shown.resolve(undefined);
     },
     emit: (send: (handler: InformerEventHandler<KubeObject>) => void) => {
       handlers.forEach(send);

@@ -177,6 +177,7 @@ export class ResourceWrites {
     if (options === 'CreateOptions') bodyFormat(request.raw, kind.custom !== undefined);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
     const { object, empties, warnings } = await readWritten(request.raw, expectedOf(kind), query);
+    request.audit?.about(object);
     const context = { ...contextOf(this.#deps.world, request, query.dryRun), empties };
     context.warnings.push(...warnings);
     await this.#answer(exchange, { context, representation }, () =>

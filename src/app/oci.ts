@@ -57,14 +57,17 @@ export async function ociParts(dataDir: string, settings: EffectiveOptions): Pro
     mountsVolumes: isolation.kind === 'namespaces' && !isolation.rootless,
     eviction: evictionOptions(kubelet.evictionHard ? withDefaultThresholds(kubelet) : kubelet, podLogs),
     makeProvider: async (context) => {
-      const { openOciRuntime, pullInto } = await import('../providers/oci/index.ts');
+      const [{ openOciRuntime, pullInto }, { registries }] = await Promise.all([
+        import('../providers/oci/index.ts'),
+        import('./registries.ts'),
+      ]);
       const { clock, random, logger } = context;
       const oci = await openOciRuntime({
         settings: { dataDir: dir, hostIp: hostAddress(), isolation: isolation.kind },
         clock,
         random,
         logger,
-        pull: (store) => pullInto(store, { arch: process.arch, clock }),
+        pull: (store) => pullInto(store, { ...registries(agent.ociRegistryConfig), clock }),
       });
       opened = oci;
       return providerOf(context, oci, { ...settings, podLogs });

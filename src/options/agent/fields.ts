@@ -16,6 +16,7 @@ export interface AgentSettings {
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly provider: string;
   readonly ociIsolation: string;
+  readonly ociRegistryConfig?: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly output: Output;
@@ -128,6 +129,13 @@ export const agentFields: Readonly<Record<Exclude<keyof AgentSettings, 'nodeName
     values: ['auto', 'namespaces', 'bubblewrap', 'chroot', 'proot', 'none'],
     about:
       'How the containers of `--provider oci` are isolated; auto is the best that the machine allows, never none.',
+  },
+  ociRegistryConfig: {
+    type: 'string',
+    flag: 'oci-registry-config',
+    allowed: 'a directory with HOST/hosts.toml',
+    about:
+      'Mirrors, certificates and headers of registries for `--provider oci`, in the format of containerd’s certs.d.',
   },
   logLevel: {
     type: 'string',

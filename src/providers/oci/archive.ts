@@ -14,7 +14,7 @@ import {
   selectPlatform,
 } from './documents.ts';
 import { elementsInRoot } from './in-root.ts';
-import type { ImageStore, StoredImage } from './store.ts';
+import type { AddOptions, ImageStore, StoredImage } from './store.ts';
 import { decompressor, readTar } from './tar-entries.ts';
 
 /** How an archive is imported. */
@@ -24,6 +24,8 @@ export interface ImportOptions {
   /** The name of the image, in place of those in the archive. */
   readonly name?: string;
   readonly signal?: AbortSignal;
+  /** See {@link AddOptions}. */
+  readonly onLayer?: AddOptions['onLayer'];
   /** Called for each blob that is stored. */
   readonly onBlob?: (digest: string, bytes: number) => void;
 }
@@ -156,8 +158,13 @@ async function importDescriptor(
   }
   const { config, layers } = parsed.manifest;
   for (const blob of [config, ...layers]) await storeBlob(store, folder, blob, options);
-  return store.add(descriptor.digest, [name], options.signal);
+  return store.add(descriptor.digest, [name], addOptions(options));
 }
+
+const addOptions = ({ signal, onLayer }: ImportOptions): AddOptions => ({
+  ...(signal && { signal }),
+  ...(onLayer && { onLayer }),
+});
 
 async function storeBlob(
   store: ImageStore,
@@ -208,7 +215,7 @@ async function importDocker(
     };
     const digest = store.addDocument(Buffer.from(JSON.stringify(manifest)));
     const names = options.name === undefined ? (entry.RepoTags ?? []) : [options.name];
-    images.push(await store.add(digest, names, options.signal));
+    images.push(await store.add(digest, names, addOptions(options)));
   }
   return images;
 }

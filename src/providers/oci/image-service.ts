@@ -6,10 +6,32 @@ import type * as cri from '../../provider/cri-messages.ts';
 import type { ImageStore, StoredImage } from './store.ts';
 
 /** Pulls an image. @returns the image in the store */
-export type PullImage = (
-  reference: string,
-  options: { readonly auth?: cri.AuthConfig; readonly signal?: AbortSignal },
-) => Promise<StoredImage>;
+export type PullImage = (reference: string, options: PullOptions) => Promise<StoredImage>;
+
+/** How one image is pulled. */
+export interface PullOptions {
+  readonly auth?: cri.AuthConfig;
+  readonly signal?: AbortSignal;
+  /** Receives what happens. */
+  readonly onProgress?: (progress: PullProgress) => void;
+}
+
+/** A step of a pull. */
+export type PullProgress =
+  | { readonly type: 'resolved'; readonly digest: string; readonly blobs: readonly PullBlob[] }
+  /** Some bytes of a blob are there. */
+  | { readonly type: 'blob'; readonly digest: string; readonly bytes: number; readonly size: number }
+  /** A layer is being unpacked; layers count from 1. */
+  | { readonly type: 'unpack'; readonly layer: number; readonly layers: number };
+
+/** A blob of an image that is pulled. */
+export interface PullBlob {
+  readonly digest: string;
+  /** bytes */
+  readonly size: number;
+  /** True when the store has it already. */
+  readonly present: boolean;
+}
 
 /** Dependencies of OciImageService. */
 export interface OciImageServiceDeps {

@@ -10,5 +10,19 @@ export {
   type OciSettings,
 } from './oci-runtime.ts';
 export type { ImageStore, StoredImage } from './store.ts';
-export type { PullImage } from './image-service.ts';
-export { pullInto } from './pull.ts';
+export type { PullBlob, PullImage, PullOptions, PullProgress } from './image-service.ts';
+export { pullInto, type PullDeps } from './pull.ts';
+export {
+  type Endpoint,
+  type EndpointCapability,
+  endpointsIn,
+  type EndpointTls,
+  type FindEndpoints,
+  registryItself,
+} from './registry-hosts.ts';
+export {
+  type RegistryRequest,
+  type RegistryResponse,
+  RegistryTransport,
+  type TransportSettings,
+} from './registry-transport.ts';

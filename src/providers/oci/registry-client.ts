@@ -2,159 +2,168 @@ import { AgentError, messageOf } from '../../base/errors.ts';
 import type { AuthConfig } from '../../provider/cri-messages.ts';
 import { acceptedTypes, maxDocumentBytes } from './documents.ts';
 import type { ImageReference } from './reference.ts';
+import { RegistryAuth } from './registry-auth.ts';
+import { RegistryFault, registryFault } from './registry-fault.ts';
+import type { Endpoint, EndpointCapability } from './registry-hosts.ts';
+import type { RegistryResponse, RegistryTransport } from './registry-transport.ts';
 import type { LockClock } from './store-lock.ts';
 
 /** Dependencies of RegistryClient. */
 export interface RegistryClientDeps {
   readonly clock: LockClock;
+  readonly transport: RegistryTransport;
+  /** Mirrors first, the registry itself last. */
+  readonly endpoints: readonly Endpoint[];
   readonly auth?: AuthConfig;
   readonly signal?: AbortSignal;
 }
 
-/** The number of attempts of a request that a registry or the network fails. */
+/** A request below a repository. */
+interface RepositoryRequest {
+  readonly path: string;
+  readonly capability: EndpointCapability;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The number of times that all endpoints are asked when registry or network fail. */
 const attempts = 4;
-/** The time from a request to its response, ms. */
-const responseMs = 30_000;
-/** The time for a whole body, after which it is resumed, ms. */
-const bodyMs = 300_000;
+/** The longest time that a registry may ask to wait, ms; beyond it the pull fails, and the kubelet's back-off waits. */
+const longestWaitMs = 30_000;
+/** The number of challenges that one request answers: one for an expired token, one for its successor. */
+const maxChallenges = 2;
+
+interface Source {
+  readonly endpoint: Endpoint;
+  readonly auth: RegistryAuth;
+}
 
 /**
- * RegistryClient reads one repository of a registry. Credentials are sent to the registry and to the token server that it names, and never to where a
- * redirect leads. Only registries on this machine are asked without TLS.
+ * RegistryClient reads one repository from its mirrors and its registry. Each request asks the endpoints in their order until one succeeds, and
+ * starts again after a pause when the last one failed for a reason that may pass. Credentials go to the registry itself and the token server that it
+ * names, neither to mirrors nor to where a redirect leads.
  */
 export class RegistryClient {
   readonly #reference: ImageReference;
   readonly #deps: RegistryClientDeps;
-  #authorization: string | undefined;
+  readonly #sources: readonly Source[];
 
   constructor(reference: ImageReference, deps: RegistryClientDeps) {
     this.#reference = reference;
     this.#deps = deps;
+    const { transport, auth, signal } = deps;
+    this.#sources = deps.endpoints.map((endpoint) => ({
+      endpoint,
+      auth: new RegistryAuth({
+        transport,
+        endpoint,
+        repository: reference.path,
+        image: reference.name,
+        ...(auth && endpoint.mirrorOf === undefined && { auth }),
+        ...(signal && { signal }),
+      }),
+    }));
   }
 
   /** Reads a manifest by tag or digest. @throws {AgentError} `not_found`, `unauthenticated`, `unavailable` */
-  async manifest(name: string): Promise<Buffer> {
-    return this.#repeated(async () => {
-      const response = await this.#get(`manifests/${name}`, { accept: acceptedTypes.join(', ') });
-      const bytes = Buffer.from(await response.arrayBuffer());
-      if (bytes.length <= maxDocumentBytes) return bytes;
-      throw new AgentError('invalid_argument', `manifest ${name} has more than ${maxDocumentBytes} bytes`);
-    });
-  }
-
-  /** Requests a blob from an offset. A response with status 200 begins at the start. */
-  async blob(digest: string, from: number): Promise<Response> {
-    return this.#get(`blobs/${digest}`, from > 0 ? { range: `bytes=${from}-` } : {});
-  }
-
-  /** Repeats what a registry or the network fails, with growing pauses. */
-  async #repeated<T>(act: () => Promise<T>): Promise<T> {
+  async manifest(key: string): Promise<Buffer> {
+    const request: RepositoryRequest = {
+      path: `manifests/${key}`,
+      capability: key.includes(':') ? 'pull' : 'resolve',
+      headers: { accept: acceptedTypes.join(', ') },
+    };
     for (let attempt = 1; ; attempt++) {
       try {
-        return await act();
+        return await this.#document(await this.#get(request), key);
       } catch (reason) {
-        const error = AgentError.from(reason, 'unavailable');
-        if (error.code !== 'unavailable' || attempt >= attempts) throw error;
-        await this.pause(attempt);
+        await this.pause(attempt, reason);
       }
     }
   }
 
-  /** Waits before the next attempt. */
-  pause(attempt: number): Promise<void> {
-    return this.#deps.clock.sleep(100 * 2 ** attempt, this.#deps.signal);
+  /** Requests a blob from an offset. A response with status 200 begins at the start. */
+  blob(digest: string, from: number): Promise<RegistryResponse> {
+    const headers: Readonly<Record<string, string>> = from > 0 ? { range: `bytes=${from}-` } : {};
+    return this.#get({ path: `blobs/${digest}`, capability: 'pull', headers });
   }
 
-  async #get(path: string, headers: Readonly<Record<string, string>>): Promise<Response> {
-    const url = `${originOf(this.#reference.registry)}/v2/${this.#reference.path}/${path}`;
-    let response = await this.#fetch(url, headers);
-    if (response.status === 401) {
-      await response.body?.cancel();
-      await this.#authorize(response.headers.get('www-authenticate') ?? '');
-      response = await this.#fetch(url, headers);
-    }
-    if (response.ok) return response;
-    const text = (await response.text()).slice(0, 300);
-    throw new AgentError(
-      codeOf(response.status),
-      `${this.#reference.name}: ${path}: ${response.status} ${text.trim()}`,
-    );
+  /**
+   * Waits before the next attempt, as long as the registry asks for.
+   *
+   * @param attempt the number of attempts that have failed
+   * @throws what failed when another attempt is of no use
+   */
+  async pause(attempt: number, reason: unknown): Promise<void> {
+    const { clock, signal } = this.#deps;
+    signal?.throwIfAborted();
+    const error = AgentError.from(reason, 'unavailable');
+    const own = error instanceof RegistryFault ? (error.retryAfterMs ?? 0) : 0;
+    if (error.code !== 'unavailable' || attempt >= attempts || own > longestWaitMs) throw error;
+    await clock.sleep(Math.max(own, 100 * 2 ** attempt), signal);
   }
 
-  async #fetch(url: string, headers: Readonly<Record<string, string>>): Promise<Response> {
-    const { signal } = this.#deps;
-    const late = AbortSignal.timeout(headers['accept'] === undefined ? bodyMs : responseMs);
+  async #document({ body }: RegistryResponse, key: string): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    let bytes = 0;
     try {
-      return await fetch(url, {
-        headers: {
-          ...headers,
-          ...(this.#authorization !== undefined && { authorization: this.#authorization }),
-        },
-        signal: signal ? AbortSignal.any([signal, late]) : late,
-      });
+      for await (const part of body as AsyncIterable<Buffer>) {
+        parts.push(part);
+        bytes += part.length;
+        if (bytes > maxDocumentBytes)
+          throw new AgentError('invalid_argument', `manifest ${key} has more than ${maxDocumentBytes} bytes`);
+      }
     } catch (cause) {
-      signal?.throwIfAborted();
-      const { cause: inner } = cause as { readonly cause?: unknown };
-      throw new AgentError('unavailable', `${url}: ${messageOf(inner ?? cause)}`, { cause });
+      this.#deps.signal?.throwIfAborted();
+      throw AgentError.from(cause, 'unavailable');
+    }
+    return Buffer.concat(parts);
+  }
+
+  /** Asks the endpoints in their order. The last one's failure counts; those of mirrors are named after it. */
+  async #get(request: RepositoryRequest): Promise<RegistryResponse> {
+    const mirrors: string[] = [];
+    const sources = this.#sources.filter(({ endpoint }) => endpoint.capabilities.has(request.capability));
+    for (const source of sources) {
+      try {
+        return await this.#getFrom(source, request);
+      } catch (reason) {
+        this.#deps.signal?.throwIfAborted();
+        if (source === sources.at(-1)) throw withMirrors(AgentError.from(reason, 'unavailable'), mirrors);
+        mirrors.push(messageOf(reason));
+      }
+    }
+    throw new AgentError('failed_precondition', `${this.#reference.name}: no endpoint is configured`);
+  }
+
+  async #getFrom({ endpoint, auth }: Source, request: RepositoryRequest): Promise<RegistryResponse> {
+    const { transport, signal } = this.#deps;
+    const { base, tls, mirrorOf } = endpoint;
+    const query = mirrorOf === undefined ? '' : `?ns=${encodeURIComponent(mirrorOf)}`;
+    const url = `${base}/${this.#reference.path}/${request.path}${query}`;
+    for (let challenges = 0; ; challenges++) {
+      const { authorization } = auth;
+      const headers = {
+        ...endpoint.headers,
+        ...request.headers,
+        ...(authorization !== undefined && { authorization }),
+      };
+      const response = await transport.send({ url, headers, tls, ...(signal && { signal }) });
+      if (response.status === 200 || response.status === 206) return response;
+      const challenge = response.header('www-authenticate') ?? '';
+      if (response.status !== 401 || challenge === '' || challenges >= maxChallenges)
+        throw await registryFault(response, `${this.#subject(endpoint)}: ${request.path}`);
+      response.body.destroy();
+      await auth.answer(challenge, authorization);
     }
   }
 
-  /** Answers a challenge: with the credentials themselves, or with a token for them. */
-  async #authorize(challenge: string): Promise<void> {
-    const basic = basicOf(this.#deps.auth);
-    if (/^basic\b/i.test(challenge)) {
-      if (basic === undefined)
-        throw new AgentError('unauthenticated', `${this.#reference.name}: the registry wants credentials`);
-      this.#authorization = basic;
-      return;
-    }
-    const values = new Map(
-      [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value]),
-    );
-    const realm = values.get('realm');
-    if (!/^bearer\b/i.test(challenge) || realm === undefined || !URL.canParse(realm))
-      throw new AgentError(
-        'unauthenticated',
-        `${this.#reference.name}: the registry wants unknown credentials`,
-      );
-    const url = new URL(realm);
-    if (url.protocol !== 'https:' && !isLoopback(url.hostname))
-      throw new AgentError(
-        'unauthenticated',
-        `${this.#reference.name}: the token server ${url.host} has no TLS`,
-      );
-    url.searchParams.set('scope', values.get('scope') ?? `repository:${this.#reference.path}:pull`);
-    const service = values.get('service');
-    if (service !== undefined) url.searchParams.set('service', service);
-    this.#authorization = basic;
-    const response = await this.#fetch(url.href, { accept: 'application/json' });
-    if (!response.ok)
-      throw new AgentError('unauthenticated', `${this.#reference.name}: no token: ${response.status}`);
-    const token = tokenOf(await response.json());
-    if (token === undefined)
-      throw new AgentError('unauthenticated', `${this.#reference.name}: the token server sent no token`);
-    this.#authorization = `Bearer ${token}`;
+  #subject({ base, mirrorOf }: Endpoint): string {
+    return mirrorOf === undefined ? this.#reference.name : `mirror ${new URL(base).host}`;
   }
 }
 
-/** Returns the token of a token server's response. */
-function tokenOf(body: unknown): string | undefined {
-  const { token, access_token: other } = (body ?? {}) as Partial<Record<'token' | 'access_token', unknown>>;
-  const found = token ?? other;
-  return typeof found === 'string' ? found : undefined;
+function withMirrors(error: AgentError, mirrors: readonly string[]): AgentError {
+  if (mirrors.length === 0) return error;
+  const message = [error.message, ...mirrors].join('; ');
+  if (!(error instanceof RegistryFault)) return new AgentError(error.code, message, { cause: error });
+  return new RegistryFault(error.code, message, error);
 }
-
-function basicOf({ username = '', password = '', auth = '' }: AuthConfig = {}): string | undefined {
-  if (auth !== '') return `Basic ${auth}`;
-  return username === '' ? undefined : `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-}
-
-const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/.test(host);
-
-function originOf(registry: string): string {
-  const host = registry === 'docker.io' ? 'registry-1.docker.io' : registry;
-  return `${isLoopback(host.replace(/:\d+$/, '')) ? 'http' : 'https'}://${host}`;
-}
-
-const codeOf = (status: number): AgentError['code'] =>
-  status === 404 ? 'not_found' : status === 401 || status === 403 ? 'unauthenticated' : 'unavailable';

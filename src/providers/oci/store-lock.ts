@@ -33,7 +33,7 @@ export class StoreLock {
   }
 
   async #run<T>(act: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    for (let waited = 0; !this.#take(); waited += pollMs) {
+    for (let waited = 0; !this.tryTake(); waited += pollMs) {
       signal?.throwIfAborted();
       if (waited >= patienceMs)
         throw new AgentError('unavailable', `the image store is locked by another process (${this.#path})`);
@@ -42,12 +42,17 @@ export class StoreLock {
     try {
       return await act();
     } finally {
-      rmSync(this.#path, { force: true });
+      this.release();
     }
   }
 
-  /** Creates the lock with its content at once, by a link; removes one whose holder is dead first. */
-  #take(): boolean {
+  /** Releases the lock, which this process must hold. */
+  release(): void {
+    rmSync(this.#path, { force: true });
+  }
+
+  /** Takes the lock unless it is held: creates it with its content at once, by a link, after one whose holder is dead has been removed. */
+  tryTake(): boolean {
     const own = `${this.#path}.${process.pid}`;
     writeFileSync(own, holder(process.pid));
     try {

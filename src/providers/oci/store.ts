@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Transform, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AgentError } from '../../base/errors.ts';
@@ -44,6 +44,13 @@ export interface StoredImage {
   readonly size: number;
   /** ms since the epoch */
   readonly createdAt: number;
+}
+
+/** How an image is added. */
+export interface AddOptions {
+  readonly signal?: AbortSignal;
+  /** Called before each layer is unpacked, with its number from 1. */
+  readonly onLayer?: (layer: number, layers: number) => void;
 }
 
 /** Dependencies of ImageStore. */
@@ -141,7 +148,31 @@ export class ImageStore {
 
   /** Returns the path where a blob is gathered until it is complete. */
   partialPath(digest: string): string {
-    return join(this.#deps.dir, 'partial', digest.replace(':', '-'));
+    return `${join(this.#deps.dir, 'partial')}/${basename(this.blobPath(digest))}`;
+  }
+
+  /**
+   * Gathers a blob in its partial file, which stays for a later attempt; in a file of its own while another process gathers the same blob.
+   *
+   * @param gather moves the file to its place with {@link acceptBlob} when it is complete
+   */
+  async withPartial(digest: string, gather: (path: string) => Promise<void>): Promise<void> {
+    const shared = this.partialPath(digest);
+    const lock = new StoreLock(`${shared}.lock`, this.#deps.clock);
+    if (lock.tryTake()) {
+      try {
+        await gather(shared);
+      } finally {
+        lock.release();
+      }
+      return;
+    }
+    const own = `${shared}.${randomUUID()}`;
+    try {
+      await gather(own);
+    } finally {
+      rmSync(own, { force: true });
+    }
   }
 
   /**
@@ -175,9 +206,9 @@ export class ImageStore {
     }
   }
 
-  /** Stores a small blob. @returns its digest */
-  addDocument(bytes: Buffer): string {
-    const digest = digestOf(bytes);
+  /** Stores a small blob. @param like a digest with the algorithm; default: sha256. @returns its digest */
+  addDocument(bytes: Buffer, like?: string): string {
+    const digest = digestOf(bytes, like);
     const path = join(this.#deps.dir, 'partial', randomUUID());
     writeFileSync(path, bytes, { mode: 0o600, flag: 'wx', flush: true });
     renameSync(path, this.blobPath(digest));
@@ -199,10 +230,14 @@ export class ImageStore {
    *
    * @param names references with a tag or a digest
    */
-  async add(manifestDigest: string, names: readonly string[], signal?: AbortSignal): Promise<StoredImage> {
+  async add(
+    manifestDigest: string,
+    names: readonly string[],
+    { signal, onLayer }: AddOptions = {},
+  ): Promise<StoredImage> {
     const { manifest } = parseManifest(this.document(manifestDigest), `manifest ${manifestDigest}`);
     if (!manifest) throw new AgentError('invalid_argument', `${manifestDigest} is an index, not a manifest`);
-    await this.#unpack(manifest, signal);
+    await this.#unpack(manifest, { ...(signal && { signal }), ...(onLayer && { onLayer }) });
     return this.#lock.with(async () => this.#record(manifestDigest, manifest, names), signal);
   }
 
@@ -290,7 +325,7 @@ export class ImageStore {
   }
 
   /** Unpacks an image beside its place and moves it there, so that it is complete wherever it is found. */
-  async #unpack({ config, layers }: Manifest, signal?: AbortSignal): Promise<void> {
+  async #unpack({ config, layers }: Manifest, { signal, onLayer }: AddOptions): Promise<void> {
     const place = this.rootfs(config.digest);
     if (existsSync(place)) return;
     const { diffIds } = parseImageConfig(this.document(config.digest), `configuration ${config.digest}`);
@@ -305,6 +340,7 @@ export class ImageStore {
       const tally = { bytes: 0, entries: 0 };
       const { asRoot, limits = defaultLimits } = this.#deps;
       for (const [at, { digest }] of layers.entries()) {
+        onLayer?.(at + 1, layers.length);
         const found = await unpackLayer(this.blobPath(digest), next, {
           limits,
           tally,

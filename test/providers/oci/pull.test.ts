@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { pullInto } from '../../../src/providers/oci/pull.ts';
+import { RegistryTransport } from '../../../src/providers/oci/registry-transport.ts';
 import { ImageStore } from '../../../src/providers/oci/store.ts';
 import { busyboxImage } from '../../support/images.ts';
 import { startRegistry, type Registry } from '../../support/registry.ts';
@@ -11,9 +12,10 @@ import { startRegistry, type Registry } from '../../support/registry.ts';
 let dir: string;
 let registry: Registry;
 let store: ImageStore;
+const transport = new RegistryTransport();
 const image = busyboxImage('x/box:1');
 const pull: ReturnType<typeof pullInto> = (name, options) =>
-  pullInto(store, { arch: process.arch, clock: systemClock })(name, options);
+  pullInto(store, { arch: process.arch, clock: systemClock, transport })(name, options);
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'podtender-pull-'));
@@ -21,6 +23,7 @@ beforeEach(async () => {
   registry = await startRegistry([image], { basicAuth: 'me:secret' });
 });
 afterEach(async () => {
+  await transport.close();
   await registry.close();
   rmSync(dir, { recursive: true, force: true });
 });

@@ -203,7 +203,7 @@ module.exports = {
     home('ajv', '^src/(options|kube|middleware|providers/kubernetes)/'),
     home('eventemitter3', '^src/base/'),
     home('rxjs', '^src/(config|pleg|prober|api|pods|agent|conformance|simulate)/'),
-    home('undici', '^src/(api|config|prober|server|apiserver)/'),
+    home('undici', '^src/(api|config|prober|server|apiserver|providers/oci)/'),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -123,9 +123,9 @@ class Pull {
     const { signal, onProgress } = this.#options;
     const failed = new AbortController();
     const all = AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]);
-    const left = [...blobs];
+    const queue = [...blobs];
     const worker = async (): Promise<void> => {
-      for (let blob = left.shift(); blob && !all.aborted; blob = left.shift()) {
+      for (let blob = queue.shift(); blob && !all.aborted; blob = queue.shift()) {
         const { digest, size } = blob;
         await this.#deps.downloads.fetch(blob, this.#client, {
           signal: all,

@@ -94,12 +94,12 @@ export class RegistryAuth {
     const url = realmOf(values.get('realm') ?? '', endpoint, image);
     const { ca } = endpoint.tls;
     const isSameHost = url.host === new URL(endpoint.base).host;
-    const asked = {
+    const target = {
       service: values.get('service'),
       scope: values.get('scope') ?? `repository:${repository}:pull`,
     };
     const response = await transport.send({
-      ...tokenRequest(url, auth, asked),
+      ...tokenRequest(url, auth, target),
       tls: isSameHost ? endpoint.tls : { ...(ca && { ca }) },
       ...(signal && { signal }),
     });

@@ -110,9 +110,9 @@ function endpointOf({ path, where, url: text }: Place, table: Table, registry: s
 
 function capabilitiesOf(value: unknown, path: string, where: string): ReadonlySet<EndpointCapability> {
   if (value === undefined) return everything;
-  const known = ['pull', 'resolve', 'push', 'referrers'];
-  if (!Array.isArray(value) || value.some((one) => !known.includes(one as string)))
-    throw fault(path, `${where}.capabilities`, `is not a list of ${known.join(', ')}`);
+  const names = ['pull', 'resolve', 'push', 'referrers'];
+  if (!Array.isArray(value) || value.some((one) => !names.includes(one as string)))
+    throw fault(path, `${where}.capabilities`, `is not a list of ${names.join(', ')}`);
   return new Set(value.filter((one): one is EndpointCapability => one === 'pull' || one === 'resolve'));
 }
 

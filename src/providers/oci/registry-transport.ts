@@ -107,16 +107,16 @@ export class RegistryTransport {
     const { proxies = {}, responseMs = 30_000, idleMs = 60_000 } = this.#settings;
     const proxy = proxyFor(url, proxies);
     const id = JSON.stringify([proxy, tls]);
-    const found = this.#dispatchers.get(id);
-    if (found) return found;
+    const pooled = this.#dispatchers.get(id);
+    if (pooled) return pooled;
     const connect = { timeout: responseMs, ...this.#tlsOptions(tls) };
     const times = { headersTimeout: responseMs, bodyTimeout: idleMs };
-    const made =
+    const dispatcher =
       proxy === undefined
         ? new Agent({ connect, ...times })
         : new ProxyAgent({ uri: proxy.replace(/^socks5h:/, 'socks5:'), requestTls: connect, ...times });
-    this.#dispatchers.set(id, made);
-    return made;
+    this.#dispatchers.set(id, dispatcher);
+    return dispatcher;
   }
 
   #tlsOptions({ ca = [], cert, key, skipVerify = false }: EndpointTls): TlsOptions {

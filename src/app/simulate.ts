@@ -1,5 +1,4 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LeveledLogger, pinoLogger } from '../agent/logger.ts';
@@ -10,7 +9,6 @@ import { createApiClient, type HttpApiClient } from '../api/rest/http-client.ts'
 import type { EmbeddedApiServer } from '../apiserver/index.ts';
 import { systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { contentType, metricsText } from '../metrics/metrics.ts';
 import type { KeyPair } from '../pki/certificates.ts';
 import { webhookAccess } from '../server/kubelet-server.ts';
 import { ClusterAnswers } from '../simulate/cluster-answers.ts';
@@ -19,13 +17,17 @@ import { KubeletFront } from '../simulate/kubelet-front.ts';
 import { createLoad } from '../simulate/load.ts';
 import { loopbackAddress, nodeNames } from '../simulate/node-names.ts';
 import { Simulation } from '../simulate/simulation.ts';
+import { KeyedRandom } from '../simulate/keyed-random.ts';
+import { SimulatedUsages } from '../simulate/simulated-usages.ts';
 import { defineKinds } from '../simulate/stages/definitions.ts';
 import { objectsOfSources } from '../simulate/stages/objects.ts';
+import { resourceFinder } from '../simulate/stages/resource-finder.ts';
 import { withPlayedPods } from '../simulate/stages/played-host.ts';
-import { StageWorld } from '../simulate/stages/stage-world.ts';
-import { simulationMetrics } from '../simulate/simulation-metrics.ts';
+import { StageWorld, type StageWorldDeps } from '../simulate/stages/stage-world.ts';
 import type { SimulationCounts } from '../simulate/tally.ts';
+import { ImpersonatingClients } from './impersonating-clients.ts';
 import { portError } from './ports.ts';
+import { serveMetrics } from './simulate-metrics.ts';
 import type { LogLevel, StartContext } from './running.ts';
 
 const clock = systemClock;
@@ -102,9 +104,10 @@ export async function startSimulation(
     ? embedded(options, logger)
     : joined(options.kubeconfig));
   const client = createApiClient(cluster.connection, { clock, logger, qps: 0, connections: 32 });
+  const users = new ImpersonatingClients(cluster.connection, { clock, logger, qps: 0 });
   const stop = new AbortController();
   try {
-    const parts = await launch(options, { cluster, client, logger, signal: stop.signal });
+    const parts = await launch(options, { cluster, client, users, logger, signal: stop.signal });
     return {
       serverUrl: cluster.connection.server,
       ...(cluster.kubeconfigPath !== undefined && { kubeconfigPath: cluster.kubeconfigPath }),
@@ -114,7 +117,7 @@ export async function startSimulation(
       close: async () => {
         stop.abort();
         await parts.close();
-        await client.close();
+        await Promise.all([client.close(), users.close()]);
         await cluster.close();
       },
     };
@@ -129,6 +132,7 @@ export async function startSimulation(
 interface LaunchDeps {
   readonly cluster: Cluster;
   readonly client: HttpApiClient;
+  readonly users: ImpersonatingClients;
   readonly logger: LeveledLogger;
   readonly signal: AbortSignal;
 }
@@ -139,24 +143,20 @@ interface Launched {
   close(): Promise<void>;
 }
 
-async function launch(
-  options: SimulateOptions,
-  { cluster, client, logger, signal }: LaunchDeps,
-): Promise<Launched> {
+async function launch(options: SimulateOptions, deps: LaunchDeps): Promise<Launched> {
+  const { cluster, client, logger, signal } = deps;
   const nodes = nodeNames(options.nodePrefix, options.nodes);
   const address = options.address ?? (cluster.isLocal ? undefined : machineAddress());
   const kubeletPort = (): number => front.port;
   const objects = objectsOfSources(options.stages);
-  const stages = new StageWorld({
-    client,
-    clock,
-    logger,
-    objects,
-    kubeletPort,
-    followsAnswers: cluster.isOwn,
-  });
-  const answers = new ClusterAnswers(clock, () => stages.answers);
+  const stages = stageWorld(options, deps, { objects, kubeletPort });
   const { isPlayed } = stages;
+  const usages = new SimulatedUsages({
+    ...{ clock, logger, objects: () => stages.answers, nodeNames: nodes, seed: options.seed },
+    simulation: () => simulation,
+  });
+  usages.metrics.check(objects);
+  const answers = new ClusterAnswers(clock, () => stages.answers, usages.usage);
   if (cluster.isOwn) await defineKinds(client);
   const simulation: Simulation = new Simulation({
     ...{ client, clock, logger, nodes, seed: options.seed, kubeletPort, isPlayed, answers },
@@ -177,7 +177,9 @@ async function launch(
     throw portError(reason, () => '--kubelet-port');
   });
   const metrics =
-    options.metricsPort === undefined ? undefined : serveMetrics(simulation, options.metricsPort);
+    options.metricsPort === undefined
+      ? undefined
+      : serveMetrics(simulation, usages.metrics, options.metricsPort);
   const faults = options.faults === undefined ? [] : faultsOfFile(options.faults);
   const schedule = { clock, logger, chance: simulation.chance, target: simulation, nodes };
   const registered = simulation.registered(signal);
@@ -197,6 +199,20 @@ async function launch(
     },
   };
 }
+
+/** Returns what plays the stages of the command line and of the cluster. */
+const stageWorld = (
+  { seed }: SimulateOptions,
+  { cluster, client, users, logger }: LaunchDeps,
+  parts: Pick<StageWorldDeps, 'objects' | 'kubeletPort'>,
+): StageWorld =>
+  new StageWorld({
+    ...{ client, clock, logger, ...parts },
+    random: new KeyedRandom(seed).of('expressions'),
+    findResource: resourceFinder(client),
+    clientOf: (username) => users.of(username),
+    followsAnswers: cluster.isOwn,
+  });
 
 /** Pods that a node takes at least, as the kubelet's `maxPods`. */
 const defaultPods = 110;
@@ -269,15 +285,6 @@ function machineAddress(): string {
     'failed_precondition',
     'this machine has no IPv4 address: set one with --address at which the API server reaches the nodes',
   );
-}
-
-function serveMetrics(simulation: Simulation, port: number): Server {
-  const server = createServer((request, response) => {
-    const isKnown = request.url === '/metrics';
-    response.writeHead(isKnown ? 200 : 404, { 'Content-Type': contentType });
-    response.end(isKnown ? metricsText(simulationMetrics(simulation)) : '404 page not found: see /metrics\n');
-  });
-  return server.listen(port, '127.0.0.1');
 }
 
 function usageOfProcess(): { readonly cpuSeconds: number; readonly rssMiB: number } {

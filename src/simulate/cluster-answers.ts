@@ -6,18 +6,17 @@ import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from 
 import { isAborted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { milliValueOf, parseQuantity, valueOf } from '../kube/resources/quantity.ts';
 import type { KubeObject, Pod } from '../kube/types.ts';
 import { type LogEntry, type LogSink, writeLog } from '../provider/logs.ts';
 import type { TerminalIo } from '../provider/powers.ts';
 import type { ContainerRef } from '../provider/refs.ts';
 import type { RuntimePodStatus } from '../provider/runtime-pod.ts';
+import { entryFor, specsFor, type Target } from './cluster-objects.ts';
+import type { ClusterUsage } from './cluster-usage.ts';
 import type { FollowOptions, SimulatedAnswers, SimulatedUsage } from './simulated-provider.ts';
 
 /** The time between two looks at a log file that is followed, ms. */
 const followMs = 500;
-
-type Target = Pick<ContainerRef, 'namespace' | 'pod' | 'container'>;
 
 /**
  * ClusterAnswers answers for containers as objects of kwok define it: `Logs`, `Exec`, `Attach`, `PortForward`, `ResourceUsage`, and their
@@ -26,11 +25,13 @@ type Target = Pick<ContainerRef, 'namespace' | 'pod' | 'container'>;
 export class ClusterAnswers implements SimulatedAnswers {
   readonly #clock: Clock;
   readonly #objects: () => readonly KubeObject[];
+  readonly #usage: Pick<ClusterUsage, 'usage'>;
 
   /** @param objects returns the objects in force */
-  constructor(clock: Clock, objects: () => readonly KubeObject[]) {
+  constructor(clock: Clock, objects: () => readonly KubeObject[], usage: Pick<ClusterUsage, 'usage'>) {
     this.#clock = clock;
     this.#objects = objects;
+    this.#usage = usage;
   }
 
   async readLogs(
@@ -61,7 +62,8 @@ export class ClusterAnswers implements SimulatedAnswers {
     const env = Object.fromEntries(
       objectsAt(local, 'envs').map((one) => [stringAt(one, 'name'), stringAt(one, 'value')]),
     );
-    return runProgram(command, io, { signal, env, ...(workDir !== '' && { workDir }) });
+    const user = userOf(objectAt(local, 'securityContext'));
+    return runProgram(command, io, { signal, env, ...(workDir !== '' && { workDir }), ...user });
   }
 
   async attach(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<boolean> {
@@ -77,7 +79,7 @@ export class ClusterAnswers implements SimulatedAnswers {
     stream: Duplex,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const forward = this.#specs('PortForward', { namespace, pod: name })
+    const forward = specsFor(this.#objects(), 'PortForward', { namespace, pod: name })
       .flatMap((spec) => objectsAt(spec, 'forwards'))
       .find((one) => listAt(one, 'ports').length === 0 || listAt(one, 'ports').includes(port));
     const command = listAt(forward, 'command').map(String);
@@ -95,41 +97,11 @@ export class ClusterAnswers implements SimulatedAnswers {
   }
 
   usage(target: Target, pod: Pod | undefined): SimulatedUsage {
-    const usage = objectAt(this.#entryOf('ResourceUsage', 'usages', target), 'usage');
-    const cpu = amountOf(objectAt(usage, 'cpu'), pod);
-    const memory = amountOf(objectAt(usage, 'memory'), pod);
-    return {
-      ...(cpu !== undefined && { cpuCores: milliValueOf(parseQuantity(cpu)) / 1000 }),
-      ...(memory !== undefined && { memoryBytes: valueOf(parseQuantity(memory)) }),
-    };
+    return this.#usage.usage(target, pod);
   }
 
-  /** Returns the entry of an object that is for the container: one that names it, or that names none. */
   #entryOf(kind: string, list: string, target: Target): JsonObject | undefined {
-    const entries = this.#specs(kind, target).flatMap((spec) => objectsAt(spec, list));
-    return entries.find((entry) => {
-      const containers = listAt(entry, 'containers');
-      return containers.length === 0 || containers.includes(target.container);
-    });
-  }
-
-  /** Returns the specs that are for the pod, the one of its own name first. */
-  #specs(kind: string, { namespace, pod }: Pick<Target, 'namespace' | 'pod'>): readonly JsonObject[] {
-    const all = this.#objects() as readonly (KubeObject & JsonObject)[];
-    const own = all.filter(
-      (one) =>
-        one.kind === kind &&
-        one.metadata?.name === pod &&
-        (one.metadata.namespace ?? 'default') === namespace,
-    );
-    const general = all.filter((one) => {
-      if (one.kind !== `Cluster${kind}`) return false;
-      const selector = objectAt(objectAt(one, 'spec'), 'selector');
-      const fits = (key: string, value: string): boolean =>
-        listAt(selector, key).length === 0 || listAt(selector, key).includes(value);
-      return fits('matchNamespaces', namespace) && fits('matchNames', pod);
-    });
-    return [...own, ...general].map((one) => objectAt(one, 'spec'));
+    return entryFor(specsFor(this.#objects(), kind, target), list, target.container);
   }
 
   /** Writes a file as a log; with `follow`, what is added to it until the container ends or `signal` aborts. */
@@ -177,42 +149,30 @@ function entriesOf(text: string): readonly LogEntry[] {
     });
 }
 
-const fromAnnotation = /^Quantity\((?:"([^"]+)"|pod\.metadata\.annotations\["([^"]+)"\])\)$/;
-
-/** Returns an amount: its value, or an expression `Quantity("…")` or `Quantity(pod.metadata.annotations["…"])`. */
-function amountOf(amount: JsonObject, pod: Pod | undefined): string | undefined {
-  const value = valueAt(amount, 'value');
-  if (typeof value === 'string' || typeof value === 'number') return String(value);
-  const expression = stringAt(amount, 'expression');
-  if (expression === '') return undefined;
-  const [, literal, key] = fromAnnotation.exec(expression) ?? [];
-  if (literal === undefined && key === undefined)
-    throw new AgentError(
-      'invalid_argument',
-      `usage expression ${JSON.stringify(expression)}: supported are Quantity("…") and Quantity(pod.metadata.annotations["…"])`,
-    );
-  return literal ?? pod?.metadata?.annotations?.[key ?? ''];
-}
-
 interface Program {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string>>;
   readonly workDir?: string;
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 /** Runs a program of this machine with the streams of an exec; resolves with its exit code. */
 function runProgram(
   [program = '', ...args]: readonly string[],
   io: TerminalIo,
-  { signal, env, workDir }: Program,
+  { signal, env, workDir, ...user }: Program,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
       signal,
       ...(workDir !== undefined && { cwd: workDir }),
+      ...user,
     });
-    child.once('error', reject);
+    child.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(cause.code === 'EPERM' ? notPermitted(user, cause) : cause);
+    });
     child.once('close', (code) => {
       resolve(code ?? 137);
     });
@@ -223,6 +183,19 @@ function runProgram(
     else child.stdin.end();
   });
 }
+
+/** Returns the user and the group of a security context. */
+function userOf(context: JsonObject): Pick<Program, 'uid' | 'gid'> {
+  const [uid, gid] = [valueAt(context, 'runAsUser'), valueAt(context, 'runAsGroup')];
+  return { ...(typeof uid === 'number' && { uid }), ...(typeof gid === 'number' && { gid }) };
+}
+
+const notPermitted = ({ uid, gid }: Pick<Program, 'uid' | 'gid'>, cause: Error): AgentError =>
+  new AgentError(
+    'permission_denied',
+    `securityContext: this simulation may not run programs as user ${uid ?? 'of its own'} and group ${gid ?? 'of its own'}: run it as root`,
+    { cause },
+  );
 
 /** Connects a stream to a TCP port; resolves when both directions have ended. */
 function joinTo(stream: Duplex, host: string, port: number, signal: AbortSignal): Promise<void> {

@@ -7,7 +7,9 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { LogOptions } from '../../src/provider/logs.ts';
 import { emptyPodStatus } from '../../src/provider/runtime-pod.ts';
+import { type Logger, silentLogger } from '../../src/base/logger.ts';
 import { ClusterAnswers } from '../../src/simulate/cluster-answers.ts';
+import { ClusterUsage } from '../../src/simulate/cluster-usage.ts';
 import { objectsOf } from '../../src/simulate/stages/objects.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'answers-'));
@@ -34,6 +36,13 @@ const objects = objectsOf(
     object('Logs', 'web', `{logs: [{containers: [app], logsFile: ${log}}]}`),
     object('ClusterLogs', 'all', `{selector: {matchNamespaces: [other]}, logs: [{logsFile: ${log}.none}]}`),
     object('Exec', 'web', '{execs: [{local: {workDir: /, envs: [{name: COLOUR, value: red}]}}]}'),
+    object('Exec', 'nobody', '{execs: [{local: {securityContext: {runAsUser: 65534, runAsGroup: 65533}}}]}'),
+    object('ResourceUsage', 'faulty', '{usages: [{usage: {cpu: {expression: pod.spec.none}}}]}'),
+    object(
+      'ResourceUsage',
+      'share',
+      '{usages: [{usage: {cpu: {expression: \'node.status.allocatable["cpu"] / 4\'}, gpu: {value: 1}}}]}',
+    ),
     object(
       'PortForward',
       'web',
@@ -62,7 +71,24 @@ const objects = objectsOf(
   ].join('---\n'),
   'test',
 );
-const answers = new ClusterAnswers(systemClock, () => objects);
+const warnings: string[] = [];
+const logger = {
+  ...silentLogger,
+  warn: (_text: string, fields: object) => void warnings.push(JSON.stringify(fields)),
+};
+const nodes = {
+  node: (name: string) => ({ metadata: { name }, status: { allocatable: { cpu: '8' } } }),
+  podsOf: () => [web],
+};
+let now = 0;
+const usage = new ClusterUsage({
+  ...{ now: () => now, random: () => 0, objects: () => objects, nodes, logger: logger as Logger },
+});
+const web = {
+  metadata: { name: 'web', namespace: 'shop', uid: 'u', annotations: { cpu: '2' } },
+  spec: { nodeName: 'n', containers: [{ name: 'app' }, { name: 'side' }] },
+};
+const answers = new ClusterAnswers(systemClock, () => objects, usage);
 const target = { namespace: 'shop', pod: 'web', container: 'app', podUid: 'u', id: 'i' };
 const { signal } = new AbortController();
 
@@ -183,4 +209,45 @@ test('ResourceUsage: amounts, and amounts of annotations', () => {
   expect(answers.usage(target, undefined)).toEqual({ cpuCores: 0.25, memoryBytes: 64 * 2 ** 20 });
   const pod = { metadata: { annotations: { cpu: '2' } } };
   expect(answers.usage({ ...target, container: 'side' }, pod)).toEqual({ cpuCores: 2 });
+});
+
+test('ResourceUsage: an entry that names the container comes before one that names none', () => {
+  const all = {
+    usages: [{ usage: { cpu: { value: '1' } } }, { containers: ['app'], usage: { cpu: { value: '2' } } }],
+  };
+  const of = new ClusterUsage({
+    ...{ now: () => 0, random: () => 0 },
+    objects: () => [{ kind: 'ClusterResourceUsage', spec: all } as object],
+  });
+  expect([of.usage(target, undefined), of.usage({ ...target, container: 'side' }, undefined)]).toEqual([
+    { cpuCores: 2 },
+    { cpuCores: 1 },
+  ]);
+});
+
+test('ResourceUsage: expressions of the node; pods and nodes sum up, and amounts add up over time', () => {
+  const share = { ...web, metadata: { ...web.metadata, name: 'share', uid: 's' } };
+  expect(answers.usage({ ...target, pod: 'share' }, share)).toEqual({ cpuCores: 2 });
+  expect(usage.inUse('gpu', { object: share })).toBe(2);
+  expect(usage.inUse('cpu', { object: web, container: 'app' })).toBe(0.25);
+  expect(usage.inUse('cpu', { object: { metadata: { name: 'n' } } })).toBe(2.25);
+  expect(usage.cumulative('cpu', { object: web })).toBe(0);
+  now = 4000;
+  expect(usage.cumulative('cpu', { object: web })).toBe(9);
+});
+
+test('ResourceUsage: a faulty expression is reported once and counts as none', () => {
+  const faulty = { ...target, pod: 'faulty' };
+  expect([answers.usage(faulty, web), answers.usage(faulty, web)]).toEqual([{}, {}]);
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain('no such key: none');
+});
+
+test('Exec: a program runs as the user of the security context, or says that it may not', async () => {
+  const stdout = new PassThrough();
+  const ran = answers.exec({ ...target, pod: 'nobody' }, ['id', '-u'], { stdout, tty: false }, signal);
+  if (process.getuid?.() === 0) {
+    expect(await ran).toBe(0);
+    expect(String(stdout.read())).toBe('65534\n');
+  } else await expect(ran).rejects.toThrow('may not run programs as user 65534');
 });

@@ -21,7 +21,9 @@ export const pluralOf = (kind: string): string => {
       : `${lower}s`;
 };
 
-const isClusterScoped = (kind: string): boolean => kind === 'Stage' || kind.startsWith('Cluster');
+/** Whether objects of a kind have no namespace. */
+export const isClusterScoped = (kind: string): boolean =>
+  kind === 'Stage' || kind === 'Metric' || kind.startsWith('Cluster');
 
 function definitionOf(kind: string): KubeObject {
   const plural = pluralOf(kind);

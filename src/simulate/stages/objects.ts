@@ -9,7 +9,7 @@ import { kwokVersion } from './stage.ts';
 /** The kinds of kwok.x-k8s.io/v1alpha1 that a simulation reads. */
 export const kwokKinds: readonly string[] = [
   ...['Stage', 'Logs', 'ClusterLogs', 'Exec', 'ClusterExec', 'Attach', 'ClusterAttach'],
-  ...['PortForward', 'ClusterPortForward', 'ResourceUsage', 'ClusterResourceUsage'],
+  ...['PortForward', 'ClusterPortForward', 'ResourceUsage', 'ClusterResourceUsage', 'Metric'],
 ];
 
 /** Parses the objects of a YAML text. @param where names the text in faults */

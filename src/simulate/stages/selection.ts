@@ -1,7 +1,6 @@
-import { parseDuration } from '../../kube/duration.ts';
 import type { KubeObject } from '../../kube/types.ts';
 import type { KeyedRandom } from '../keyed-random.ts';
-import type { Requirement, Stage, StageNumber } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 /** Whether each wanted label or annotation is there with its value. */
 function hasAll(
@@ -11,35 +10,14 @@ function hasAll(
   return Object.entries(required).every(([key, value]) => existing[key] === value);
 }
 
-/** Whether a requirement holds. Outputs that are null count as absent, as a path that is not there has the output null. */
-function holds({ filter, operator, values }: Requirement, object: KubeObject): boolean {
-  const outputs = filter(object).filter((value) => value !== null && value !== undefined);
-  const isIn = outputs.some((value) =>
-    values.includes(typeof value === 'string' ? value : JSON.stringify(value)),
-  );
-  switch (operator) {
-    case 'In':
-      return isIn;
-    case 'NotIn':
-      return !isIn;
-    case 'Exists':
-      return outputs.length > 0;
-    case 'DoesNotExist':
-      return outputs.length === 0;
-  }
-}
-
 /** Whether a stage is for the object as it is now. */
 export const matches = (stage: Stage, object: KubeObject): boolean =>
-  isFor(stage, object) && stage.requirements.every((requirement) => holds(requirement, object));
-
-/** A path below metadata or spec that does not change while the object lives. */
-const lasting = /^\.(?:spec\b|metadata\.(?:labels|annotations|ownerReferences|name|namespace)\b)/;
+  isFor(stage, object) && stage.requirements.every((requirement) => requirement.holds(object));
 
 /** Whether a stage may come for the object at some time: what its status and its deletion decide is left out. */
 export const mayMatch = (stage: Stage, object: KubeObject): boolean =>
   isFor(stage, object) &&
-  stage.requirements.every((requirement) => !lasting.test(requirement.key) || holds(requirement, object));
+  stage.requirements.every((requirement) => !requirement.isLasting || requirement.holds(object));
 
 const isFor = ({ matchLabels, matchAnnotations }: Stage, { metadata }: KubeObject): boolean =>
   hasAll(matchLabels, metadata?.labels) && hasAll(matchAnnotations, metadata?.annotations);
@@ -61,7 +39,7 @@ export interface ChoiceDeps {
 
 /**
  * Chooses the next stage of an object among those that match. With weights, chance decides in their proportion; when all are 0, each is as
- * likely as the others.
+ * likely as the others. A stage without a weight comes only where none of them has one.
  */
 export function chooseStage(
   stages: readonly Stage[],
@@ -69,36 +47,22 @@ export function chooseStage(
   { chance, key, now }: ChoiceDeps,
 ): Choice | undefined {
   const candidates = stages.filter((stage) => matches(stage, object));
-  const weights = candidates.map(({ weight }) => Math.max(0, numberOf(weight, object) ?? 0));
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const likely = total > 0 ? weights : weights.map(() => 1);
+  const likely = chancesOf(candidates.map(({ weight }) => weight(object, now)));
   let left = chance.float('stage', key) * likely.reduce((sum, weight) => sum + weight, 0);
   const stage = candidates.find((_, at) => (left -= likely[at] ?? 0) < 0);
   return stage && { stage, delayMs: delayOf(stage, object, { chance, key, now }) };
 }
 
+function chancesOf(weights: readonly (number | undefined)[]): readonly number[] {
+  const amounts = weights.map((weight = 0) => Math.max(0, weight));
+  if (amounts.some((amount) => amount > 0)) return amounts;
+  const hasWeight = weights.some((weight) => weight !== undefined);
+  return weights.map((weight) => Number(!hasWeight || weight !== undefined));
+}
+
 function delayOf({ delay, jitter }: Stage, object: KubeObject, { chance, key, now }: ChoiceDeps): number {
-  const from = durationOf(delay, object, now) ?? 0;
-  const to = durationOf(jitter, object, now);
+  const from = Math.max(0, delay(object, now) ?? 0);
+  const to = jitter(object, now);
   if (to === undefined) return from;
-  return to <= from ? to : from + chance.float('delay', key) * (to - from);
-}
-
-function outputOf({ from }: StageNumber, object: KubeObject): unknown {
-  return from?.(object).find((value) => value !== null && value !== undefined);
-}
-
-function numberOf(number: StageNumber, object: KubeObject): number | undefined {
-  const value = Number(outputOf(number, object) ?? number.fixed);
-  return Number.isFinite(value) ? value : undefined;
-}
-
-/** Returns a time span, ms: an expression has a duration such as `5s`, or the time until which to wait. */
-function durationOf(number: StageNumber, object: KubeObject, now: number): number | undefined {
-  const value = outputOf(number, object);
-  if (typeof value !== 'string') return number.fixed;
-  const nanos = parseDuration(value);
-  if (typeof nanos === 'bigint') return Math.max(0, Number(nanos / 1_000_000n));
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? number.fixed : Math.max(0, at - now);
+  return to <= from ? Math.max(0, to) : from + chance.float('delay', key) * (to - from);
 }

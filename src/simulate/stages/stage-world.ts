@@ -6,18 +6,22 @@ import { builtIn } from '../../apimachinery/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
 import type { KubeObject, Node, NodeCondition, Pod } from '../../kube/types.ts';
 import { Lanes } from '../lanes.ts';
 import type { NodeOverlay } from '../node-keeper.ts';
 import type { Simulation } from '../simulation.ts';
 import { type ContextDeps, contextOf } from './context.ts';
-import { pluralOf } from './definitions.ts';
+import { isClusterScoped, pluralOf } from './definitions.ts';
 import { kwokKinds, objectsOf } from './objects.ts';
 import { type PlayedKind, type PlayedStage, StagePlayer } from './player.ts';
 import { guardPodStatus } from './pod-guard.ts';
+import type { Expressions } from '../expressions/expressions.ts';
 import { mayMatch } from './selection.ts';
 import { fallbackStages } from './sets.ts';
-import { kwokVersion, type Stage, stageOf } from './stage.ts';
+import { KindPlayers } from './kind-players.ts';
+import { isNodeOrPod, kwokVersion, type Stage, stageExpressions, stageOf } from './stage.ts';
+import type { FindResource } from './stage-writer.ts';
 
 /** Dependencies of a StageWorld. */
 export interface StageWorldDeps {
@@ -27,6 +31,12 @@ export interface StageWorldDeps {
   /** The objects of the command line: stages among others. */
   readonly objects: readonly KubeObject[];
   readonly kubeletPort: () => number;
+  /** The chance of `Rand()` in expressions. */
+  readonly random: Random;
+  /** Finds resources for stages of other kinds than Pod and Node, and for objects that stages create. Default: none is found. */
+  readonly findResource?: FindResource;
+  /** Returns a client that acts as another user. */
+  readonly clientOf?: (username: string) => ApiClient;
   /**
    * Whether objects of the cluster may say what containers answer. They name files and programs of this machine, so this is for clusters
    * whose users may use those. Default: only the objects of the command line do.
@@ -50,13 +60,14 @@ const answerResources: readonly Resource[] = kwokKinds
     ...stageResource,
     kind,
     resource: pluralOf(kind),
-    namespaced: !kind.startsWith('Cluster'),
+    namespaced: !isClusterScoped(kind),
   }));
+
+/** Kinds whose objects name no files and programs of this machine: those of every cluster count. */
+const harmlessKinds: readonly string[] = ['Metric', 'ResourceUsage', 'ClusterResourceUsage'];
 
 /** Stages that are applied at once, for pods and for nodes. */
 const stagesAtOnce = 32;
-
-const decoded = (object: KubeObject): Stage => stageOf(object as unknown as JsonObject);
 
 /**
  * StageWorld plays the stages of a simulation: those of the command line, and the Stage objects of the cluster while it serves them. A pod
@@ -72,16 +83,25 @@ export class StageWorld {
   readonly #addresses = new Map<string, string>();
   readonly #answers = new Map<string, Informer<KubeObject>>();
   readonly #overlays = new Map<string, NodeOverlay>();
-  #stages: { readonly pods: readonly Stage[]; readonly nodes: readonly Stage[] };
+  readonly #expressions: Expressions;
+  #stages: SortedStages;
+  #others: KindPlayers | undefined;
   #players: readonly { replan(): void; stop(): void; readonly played: number }[] = [];
 
   /** @throws {AgentError} `invalid_argument` for a faulty stage of the command line */
   constructor(deps: StageWorldDeps) {
     this.#deps = deps;
-    this.#own = deps.objects.filter(({ kind }) => kind === 'Stage').map(decoded);
-    this.#fallback = fallbackStages.flatMap((text) => objectsOf(text, 'stage set fast')).map(decoded);
+    this.#expressions = stageExpressions({
+      now: () => deps.clock.now(),
+      random: () => deps.random.float(),
+    });
+    this.#own = deps.objects.filter(({ kind }) => kind === 'Stage').map(this.#decoded);
+    this.#fallback = fallbackStages.flatMap((text) => objectsOf(text, 'stage set fast')).map(this.#decoded);
     this.#stages = this.#sorted();
   }
+
+  readonly #decoded = (object: KubeObject): Stage =>
+    stageOf(object as unknown as JsonObject, this.#expressions);
 
   /** The number of stages played. */
   get played(): number {
@@ -103,11 +123,15 @@ export class StageWorld {
   /** Plays the stages of the simulation's nodes and pods until `signal` aborts. */
   async run(simulation: Simulation, signal: AbortSignal): Promise<void> {
     const deps = this.#deps;
+    this.#others = this.#otherKinds(simulation, signal);
+    this.#others.set(this.#stages.others);
     const off = [
       this.#playPods(simulation, signal),
       this.#playNodes(simulation, signal),
       this.#watchStages(simulation, signal),
-      ...(deps.followsAnswers ? answerResources.map((resource) => this.#watchAnswers(resource, signal)) : []),
+      ...answerResources
+        .filter(({ kind }) => deps.followsAnswers === true || harmlessKinds.includes(kind))
+        .map((resource) => this.#watchAnswers(resource, signal)),
     ];
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => {
@@ -166,17 +190,29 @@ export class StageWorld {
     };
   }
 
+  /** Plays the stages of kinds other than Pod and Node. */
+  #otherKinds(simulation: Simulation, signal: AbortSignal): KindPlayers {
+    const { client, clock, logger, findResource = () => Promise.resolve(undefined) } = this.#deps;
+    const context = this.#context(simulation);
+    return new KindPlayers({
+      ...{ client, clock, logger, findResource, signal },
+      functionsOf: () => contextOf('', undefined, context),
+      makePlayer: (kind, stages) => this.#player(simulation, signal, { kind, stages }),
+    });
+  }
+
   #player<T extends KubeObject>(
     simulation: Simulation,
     signal: AbortSignal,
     { kind, stages }: { kind: PlayedKind<T>; stages: () => readonly (readonly Stage[])[] },
   ): StagePlayer<T> {
-    const { client, clock, logger, onPlayed } = this.#deps;
+    const { client, clock, logger, onPlayed, clientOf, findResource } = this.#deps;
     const { chance, recorder } = simulation;
     const lanes = new Lanes(stagesAtOnce);
     const player = new StagePlayer<T>(
       {
         ...{ client, clock, logger, chance, recorder, lanes, stages, signal },
+        ...{ ...(clientOf && { clientOf }), ...(findResource && { findResource }) },
         ...(onPlayed && { onPlayed }),
       },
       kind,
@@ -265,7 +301,7 @@ export class StageWorld {
     const set = (object: KubeObject): void => {
       const name = object.metadata?.name ?? '';
       try {
-        this.#served.set(name, decoded(object));
+        this.#served.set(name, this.#decoded(object));
       } catch (reason) {
         this.#served.delete(name);
         logger.error('a Stage object cannot be used', { stage: name, err: messageOf(reason) });
@@ -294,16 +330,26 @@ export class StageWorld {
 
   #restart(): void {
     this.#stages = this.#sorted();
+    this.#others?.set(this.#stages.others);
     for (const player of this.#players) player.replan();
   }
 
-  #sorted(): { readonly pods: readonly Stage[]; readonly nodes: readonly Stage[] } {
+  #sorted(): SortedStages {
     const all = [...this.#own, ...this.#served.values()];
+    const kubelets = all.filter(isNodeOrPod);
     return {
-      pods: all.filter(({ kind }) => kind === 'Pod'),
-      nodes: all.filter(({ kind }) => kind === 'Node'),
+      pods: kubelets.filter(({ kind }) => kind === 'Pod'),
+      nodes: kubelets.filter(({ kind }) => kind === 'Node'),
+      others: all.filter((stage) => !isNodeOrPod(stage)),
     };
   }
+}
+
+/** Stages by the kind of objects that they are for. */
+interface SortedStages {
+  readonly pods: readonly Stage[];
+  readonly nodes: readonly Stage[];
+  readonly others: readonly Stage[];
 }
 
 /** Returns the overlay with what a patch of a Node's status sets: it stays until a later stage sets it again. */

@@ -1,30 +1,12 @@
-import { AgentError, messageOf } from '../../base/errors.ts';
-import { compileJq } from './jq.ts';
-import type { Filter } from './jq-functions.ts';
-import { compileTemplate, type Template } from '../../go/template/template.ts';
+import type { Template } from '../../go/template/template.ts';
+import type { KubeObject } from '../../kube/types.ts';
+import { type ExpressionDeps, Expressions } from '../expressions/expressions.ts';
+import { ObjectReader, type Raw } from './object-reader.ts';
+import { celRequirement, jqRequirement, type Requirement, requirementOperators } from './requirement.ts';
+import { durationFrom, fixed, type StageNumber, weightFrom } from './stage-number.ts';
 
 /** The group and version of kwok's objects. */
 export const kwokVersion = 'kwok.x-k8s.io/v1alpha1';
-
-/** Names of the functions of templates that depend on the object, its node and the time. */
-export const contextNames: readonly string[] = [
-  ...['Now', 'StartTime', 'Version', 'NodeIP', 'NodeIPWith', 'NodeName', 'NodePort', 'NodeConditions'],
-  ...['PodIP', 'PodIPWith'],
-];
-
-/** A condition on an object by an expression of jq. */
-export interface Requirement {
-  readonly key: string;
-  readonly filter: Filter;
-  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
-  readonly values: readonly string[];
-}
-
-/** A number that is fixed, or computed from the object. */
-export interface StageNumber {
-  readonly fixed?: number;
-  readonly from?: Filter;
-}
 
 /** A patch of a stage. */
 export interface StagePatch {
@@ -33,218 +15,223 @@ export interface StagePatch {
   /** The member of the object that the template describes, for example `status`. */
   readonly root?: string;
   readonly template: Template;
+  /** The user who patches; absent: that of the simulation. */
+  readonly username?: string;
 }
 
-/** What a stage does to the object. */
-export interface StageNext {
-  readonly event?: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string };
-  readonly finalizers?: {
-    readonly add: readonly string[];
-    readonly remove: readonly string[];
-    readonly empty: boolean;
-  };
-  readonly delete: boolean;
-  readonly patches: readonly StagePatch[];
+/** An object that a stage creates, or changes where it exists. */
+export interface StageApply {
+  readonly type: 'apply' | 'merge' | 'strategic';
+  /** A subresource of an existing object, such as `status`. */
+  readonly subresource?: string;
+  readonly template: Template;
+  readonly username?: string;
 }
+
+/** An Event of a stage. */
+export interface StageEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A change of the object's finalizers. */
+export interface StageFinalizers {
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+  readonly empty: boolean;
+}
+
+/** One thing that a stage does. */
+export type StageStep =
+  | { readonly event: StageEvent }
+  | { readonly finalizers: StageFinalizers }
+  | { readonly patch: StagePatch }
+  | { readonly apply: StageApply }
+  | { readonly delete: true };
 
 /** A stage of kwok: which objects it is for, when it comes, and what it does. */
 export interface Stage {
   readonly name: string;
-  readonly kind: 'Pod' | 'Node';
+  /** The version of the objects: `v1`, or a group and version. */
+  readonly apiVersion: string;
+  readonly kind: string;
   readonly matchLabels: Readonly<Record<string, string>>;
   readonly matchAnnotations: Readonly<Record<string, string>>;
   readonly requirements: readonly Requirement[];
+  /** The chance among the stages that match; undefined where others decide. */
   readonly weight: StageNumber;
   /** ms */
   readonly delay: StageNumber;
   /** ms: the delay is chosen between both */
   readonly jitter: StageNumber;
-  readonly next: StageNext;
+  readonly steps: readonly StageStep[];
   readonly immediateNextStage: boolean;
 }
 
-type Raw = Readonly<Record<string, unknown>>;
+/** Whether the object is one that kubelets change: those of other kinds have no strategic merge patches by default. */
+export const isNodeOrPod = ({ apiVersion, kind }: Pick<Stage, 'apiVersion' | 'kind'>): boolean =>
+  apiVersion === 'v1' && (kind === 'Pod' || kind === 'Node');
 
-const isRecord = (value: unknown): value is Raw =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Decodes the members of an object, and says where a value is that it cannot use. */
-class Reader {
-  readonly #raw: Raw;
-  readonly #path: string;
-
-  constructor(raw: Raw, path: string) {
-    this.#raw = raw;
-    this.#path = path;
-  }
-
-  get isEmpty(): boolean {
-    return Object.keys(this.#raw).length === 0;
-  }
-
-  fault(key: string, problem: string): AgentError {
-    return new AgentError('invalid_argument', `${this.#path}.${key}: ${problem}`);
-  }
-
-  object(key: string): Reader {
-    const value = this.#raw[key];
-    if (value !== undefined && value !== null && !isRecord(value)) throw this.fault(key, 'must be an object');
-    return new Reader(isRecord(value) ? value : {}, `${this.#path}.${key}`);
-  }
-
-  objects(key: string): readonly Reader[] {
-    return this.#list(key).map((member, at) => {
-      if (!isRecord(member)) throw this.fault(`${key}[${at}]`, 'must be an object');
-      return new Reader(member, `${this.#path}.${key}[${at}]`);
-    });
-  }
-
-  text(key: string): string | undefined {
-    const value = this.#raw[key];
-    if (value === undefined || value === null) return undefined;
-    if (typeof value !== 'string') throw this.fault(key, 'must be a string');
-    return value;
-  }
-
-  required(key: string): string {
-    const value = this.text(key);
-    if (value === undefined || value === '') throw this.fault(key, 'is required');
-    return value;
-  }
-
-  choice<T extends string>(key: string, choices: readonly T[], fallback?: T): T {
-    const value = this.text(key) ?? fallback;
-    const found = choices.find((one) => one === value);
-    if (found === undefined) throw this.fault(key, `must be one of ${choices.join(', ')}`);
-    return found;
-  }
-
-  number(key: string): number | undefined {
-    const value = this.#raw[key];
-    if (value === undefined || value === null) return undefined;
-    if (typeof value !== 'number' || value < 0) throw this.fault(key, 'must be a number of at least 0');
-    return value;
-  }
-
-  flag(key: string): boolean {
-    const value = this.#raw[key] ?? false;
-    if (typeof value !== 'boolean') throw this.fault(key, 'must be true or false');
-    return value;
-  }
-
-  texts(key: string): readonly string[] {
-    return this.#list(key).map((member) => String(member));
-  }
-
-  map(key: string): Readonly<Record<string, string>> {
-    const value = this.#raw[key] ?? {};
-    if (!isRecord(value)) throw this.fault(key, 'must be an object of strings');
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member)]));
-  }
-
-  #list(key: string): readonly unknown[] {
-    const value = this.#raw[key] ?? [];
-    if (!Array.isArray(value)) throw this.fault(key, 'must be a list');
-    return value as readonly unknown[];
-  }
-
-  /** Compiles an expression, and reports where a faulty one is. */
-  expression(key: string): Filter | undefined {
-    const text = this.text(key);
-    return text === undefined ? undefined : this.#compiled(key, () => compileJq(text));
-  }
-
-  template(key: string): Template | undefined {
-    const text = this.text(key);
-    return text === undefined ? undefined : this.#compiled(key, () => compileTemplate(text, contextNames));
-  }
-
-  #compiled<T>(key: string, compile: () => T): T {
-    try {
-      return compile();
-    } catch (reason) {
-      throw this.fault(key, messageOf(reason));
-    }
-  }
-}
+/** Returns the expressions of stages: their variable `self` is the object. */
+export const stageExpressions = (deps: Pick<ExpressionDeps, 'now' | 'random'>): Expressions =>
+  new Expressions(deps, ['self']);
 
 /**
  * Decodes a Stage object (`kwok.x-k8s.io/v1alpha1`).
  *
  * @throws {AgentError} `invalid_argument` naming the stage, the field and what would be right
  */
-export function stageOf(object: Raw): Stage {
-  const metadata = object['metadata'];
-  const name = isRecord(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
-  const reader = new Reader(object, `Stage ${JSON.stringify(name)}`);
+export function stageOf(object: Raw, expressions: Expressions): Stage {
+  const { name = '' } = (object as KubeObject).metadata ?? {};
+  const reader = new ObjectReader(object, `Stage ${JSON.stringify(name)}`);
   const spec = reader.object('spec');
   const selector = spec.object('selector');
   const delay = spec.object('delay');
+  const ref = spec.object('resourceRef');
+  const kind = { apiVersion: ref.text('apiGroup') ?? 'v1', kind: ref.required('kind') };
   return {
-    name,
-    kind: spec.object('resourceRef').choice('kind', ['Pod', 'Node']),
+    ...{ name, ...kind },
     matchLabels: selector.map('matchLabels'),
     matchAnnotations: selector.map('matchAnnotations'),
-    requirements: selector.objects('matchExpressions').map(requirementOf),
-    weight: numberOf(spec, 'weight', 'weightFrom'),
-    delay: numberOf(delay, 'durationMilliseconds', 'durationFrom'),
-    jitter: numberOf(delay, 'jitterDurationMilliseconds', 'jitterDurationFrom'),
-    next: nextOf(spec.object('next')),
+    requirements: selector.objects('matchExpressions').map((one) => requirementOf(one, expressions)),
+    weight: weightOf(spec, expressions),
+    delay: durationOf(delay, 'duration', expressions),
+    jitter: durationOf(delay, 'jitterDuration', expressions),
+    steps: new StepDecoder(isNodeOrPod(kind) ? 'strategic' : 'merge').stepsOf(spec),
     immediateNextStage: spec.flag('immediateNextStage'),
   };
 }
 
-function requirementOf(reader: Reader): Requirement {
-  const key = reader.required('key');
+function requirementOf(reader: ObjectReader, expressions: Expressions): Requirement {
+  const cel = reader
+    .object('cel')
+    .decoded('expression', (text) => celRequirement(text, expressions.compile(text)));
+  if (cel) return cel;
+  const nested = reader.object('jq');
+  const from = nested.isEmpty ? reader : nested;
+  return jqRequirement({
+    key: from.required('key'),
+    filter: from.expression('key') ?? (() => []),
+    operator: from.choice('operator', requirementOperators),
+    values: from.texts('values'),
+  });
+}
+
+interface Source {
+  readonly jq: ReturnType<ObjectReader['expression']>;
+  readonly cel: ReturnType<Expressions['compile']> | undefined;
+}
+
+/** Decodes an expression in one of its forms: of CEL, of jq, or the older `expressionFrom` of jq. */
+function sourceOf(reader: ObjectReader, expressions: Expressions): Source {
+  const cel = reader.object('cel').decoded('expression', (text) => expressions.compile(text));
+  const jq = reader.object('jq').expression('expression') ?? reader.expression('expressionFrom');
+  return { cel, jq };
+}
+
+function weightOf(spec: ObjectReader, expressions: Expressions): StageNumber {
+  const weight = spec.number('weight') ?? 0;
+  const { cel, jq } = sourceOf(spec.object('weightFrom'), expressions);
+  if (cel) return (self) => cel.number({ self });
+  return jq ? weightFrom(jq, weight) : fixed(weight);
+}
+
+function durationOf(delay: ObjectReader, name: string, expressions: Expressions): StageNumber {
+  const ms = delay.number(`${name}Milliseconds`);
+  const { cel, jq } = sourceOf(delay.object(`${name}From`), expressions);
+  if (cel) return (self) => cel.durationMs({ self }) ?? ms;
+  return jq ? durationFrom(jq, ms) : fixed(ms);
+}
+
+/** StepDecoder decodes what a stage does: `steps`, or the older `next`. */
+class StepDecoder {
+  readonly #patchType: StagePatch['type'];
+
+  /** @param patchType the type of patches that name none */
+  constructor(patchType: StagePatch['type']) {
+    this.#patchType = patchType;
+  }
+
+  stepsOf(spec: ObjectReader): readonly StageStep[] {
+    const steps = spec.objects('steps').flatMap((step) => this.#stepOf(step));
+    return [...this.#nextOf(spec.object('next')), ...steps];
+  }
+
+  #nextOf(next: ObjectReader): readonly StageStep[] {
+    const subresource = next.text('statusSubresource') ?? 'status';
+    const status = next.template('statusTemplate');
+    const statusStep: readonly StageStep[] = status
+      ? [
+          {
+            patch: {
+              ...{ type: this.#patchType, subresource, root: 'status', template: status },
+              ...usernameOf(next, 'statusPatchAs'),
+            },
+          },
+        ]
+      : [];
+    const patches = next.objects('patches').map((patch) => ({ patch: this.#patchOf(patch) }));
+    return [...commonSteps(next), ...statusStep, ...patches];
+  }
+
+  #stepOf(step: ObjectReader): readonly StageStep[] {
+    const [patch, apply] = [step.object('patch'), step.object('apply')];
+    return [
+      ...commonSteps(step),
+      ...(patch.isEmpty ? [] : [{ patch: this.#patchOf(patch) }]),
+      ...(apply.isEmpty ? [] : [{ apply: applyOf(apply) }]),
+    ];
+  }
+
+  #patchOf(patch: ObjectReader): StagePatch {
+    const root = patch.text('root');
+    return {
+      type: patch.choice('type', ['json', 'merge', 'strategic'], this.#patchType),
+      ...(root !== undefined && { root }),
+      ...templateOf(patch),
+    };
+  }
+}
+
+const applyOf = (apply: ObjectReader): StageApply => ({
+  type: apply.choice('type', ['apply', 'merge', 'strategic'], 'apply'),
+  ...templateOf(apply),
+});
+
+function templateOf(reader: ObjectReader): Pick<StagePatch, 'subresource' | 'template' | 'username'> {
+  const subresource = reader.text('subresource');
+  const template = reader.template('template');
+  if (!template) throw reader.fault('template', 'is required');
   return {
-    key,
-    filter: reader.expression('key') ?? (() => []),
-    operator: reader.choice('operator', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
-    values: reader.texts('values'),
+    ...(subresource !== undefined && { subresource }),
+    template,
+    ...usernameOf(reader, 'impersonation'),
   };
 }
 
-function numberOf(reader: Reader, key: string, fromKey: string): StageNumber {
-  const fixed = reader.number(key);
-  const source = reader.object(fromKey);
-  const from = source.expression('expressionFrom') ?? source.object('jq').expression('expression');
-  return { ...(fixed !== undefined && { fixed }), ...(from && { from }) };
+function usernameOf(reader: ObjectReader, key: string): { readonly username?: string } {
+  const impersonation = reader.object(key);
+  return impersonation.isEmpty ? {} : { username: impersonation.required('username') };
 }
 
-function nextOf(reader: Reader): StageNext {
+/** Decodes what `next` and a step have in common, in the order in which it is done. */
+function commonSteps(reader: ObjectReader): readonly StageStep[] {
   const event = reader.object('event');
   const finalizers = reader.object('finalizers');
   const values = (key: string): readonly string[] =>
     finalizers.objects(key).map((one) => one.required('value'));
-  return {
-    delete: reader.flag('delete'),
-    patches: patchesOf(reader),
-    ...(!event.isEmpty && {
-      event: {
-        type: event.choice('type', ['Normal', 'Warning'], 'Normal'),
-        reason: event.text('reason') ?? '',
-        message: event.text('message') ?? '',
-      },
-    }),
-    ...(!finalizers.isEmpty && {
-      finalizers: { add: values('add'), remove: values('remove'), empty: finalizers.flag('empty') },
-    }),
-  };
+  return [
+    ...(event.isEmpty ? [] : [{ event: eventOf(event) }]),
+    ...(finalizers.isEmpty
+      ? []
+      : [{ finalizers: { add: values('add'), remove: values('remove'), empty: finalizers.flag('empty') } }]),
+    ...(reader.flag('delete') ? [{ delete: true as const }] : []),
+  ];
 }
 
-function patchesOf(reader: Reader): readonly StagePatch[] {
-  const status = reader.template('statusTemplate');
-  const subresource = reader.text('statusSubresource') ?? 'status';
-  const own = reader.objects('patches').map((patch): StagePatch => {
-    const [part, root] = [patch.text('subresource'), patch.text('root')];
-    const template = patch.template('template');
-    if (!template) throw patch.fault('template', 'is required');
-    return {
-      type: patch.choice('type', ['json', 'merge', 'strategic'], 'strategic'),
-      ...(part !== undefined && { subresource: part }),
-      ...(root !== undefined && { root }),
-      template,
-    };
-  });
-  return status ? [{ type: 'strategic', subresource, root: 'status', template: status }, ...own] : own;
-}
+const eventOf = (event: ObjectReader): StageEvent => ({
+  type: event.choice('type', ['Normal', 'Warning'], 'Normal'),
+  reason: event.text('reason') ?? '',
+  message: event.text('message') ?? '',
+});

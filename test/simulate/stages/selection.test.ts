@@ -2,10 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../../src/kube/types.ts';
 import { KeyedRandom } from '../../../src/simulate/keyed-random.ts';
 import { chooseStage, matches, mayMatch } from '../../../src/simulate/stages/selection.ts';
-import { type Stage, stageOf } from '../../../src/simulate/stages/stage.ts';
+import { type Stage, stageExpressions, stageOf } from '../../../src/simulate/stages/stage.ts';
+
+const expressions = stageExpressions({ now: () => 0, random: () => 0 });
 
 const stage = (name: string, spec: object): Stage =>
-  stageOf({ metadata: { name }, spec: { resourceRef: { kind: 'Pod' }, next: {}, ...spec } });
+  stageOf({ metadata: { name }, spec: { resourceRef: { kind: 'Pod' }, next: {}, ...spec } }, expressions);
 
 const pod: Pod = {
   metadata: { name: 'web', labels: { app: 'web' }, annotations: { delay: '3s' } },
@@ -13,27 +15,38 @@ const pod: Pod = {
   status: { phase: 'Running' },
 };
 
-const expressions = (...matchExpressions: readonly object[]): object => ({ selector: { matchExpressions } });
+const selecting = (...matchExpressions: readonly object[]): object => ({ selector: { matchExpressions } });
 
 describe('selectors', () => {
   test.each([
     [{ selector: { matchLabels: { app: 'web' } } }, true],
     [{ selector: { matchLabels: { app: 'db' } } }, false],
     [{ selector: { matchAnnotations: { delay: '3s' } } }, true],
-    [expressions({ key: '.status.phase', operator: 'In', values: ['Running'] }), true],
-    [expressions({ key: '.status.phase', operator: 'NotIn', values: ['Running'] }), false],
-    [expressions({ key: '.status.podIP', operator: 'NotIn', values: ['x'] }), true],
-    [expressions({ key: '.status.podIP', operator: 'Exists' }), false],
-    [expressions({ key: '.metadata.deletionTimestamp', operator: 'DoesNotExist' }), true],
+    [selecting({ key: '.status.phase', operator: 'In', values: ['Running'] }), true],
+    [selecting({ key: '.status.phase', operator: 'NotIn', values: ['Running'] }), false],
+    [selecting({ key: '.status.podIP', operator: 'NotIn', values: ['x'] }), true],
+    [selecting({ key: '.status.podIP', operator: 'Exists' }), false],
+    [selecting({ key: '.metadata.deletionTimestamp', operator: 'DoesNotExist' }), true],
+    [selecting({ cel: { expression: 'self.metadata.name == "web"' } }), true],
+    [selecting({ cel: { expression: 'self.status.podIP == "x"' } }), false],
+    [selecting({ cel: { expression: '!has(self.metadata.deletionTimestamp)' } }), true],
+    [selecting({ jq: { key: '.status.phase', operator: 'In', values: ['Running'] } }), true],
     [{}, true],
   ])('%j: %s', (spec, expected) => {
     expect(matches(stage('s', spec), pod)).toBe(expected);
   });
 
   test('a stage may come later when only status or deletion keep it away', () => {
-    const later = expressions({ key: '.status.phase', operator: 'In', values: ['Failed'] });
-    const never = expressions({ key: '.metadata.labels.app', operator: 'In', values: ['db'] });
-    expect([mayMatch(stage('s', later), pod), mayMatch(stage('s', never), pod)]).toEqual([true, false]);
+    const later = selecting({ key: '.status.phase', operator: 'In', values: ['Failed'] });
+    const never = selecting({ key: '.metadata.labels.app', operator: 'In', values: ['db'] });
+    const laterByCel = selecting({
+      cel: { expression: 'self.spec.x == 1 || self.status.phase == "Failed"' },
+    });
+    const neverByCel = selecting({ cel: { expression: 'self.metadata.labels["app"] == "db"' } });
+    expect([later, never, laterByCel, neverByCel].map((spec) => mayMatch(stage('s', spec), pod))).toEqual([
+      ...[true, false],
+      ...[true, false],
+    ]);
   });
 });
 

@@ -7,10 +7,14 @@ import { objectsOfSources } from '../../../src/simulate/stages/objects.ts';
 import { guardPodStatus } from '../../../src/simulate/stages/pod-guard.ts';
 import { chooseStage } from '../../../src/simulate/stages/selection.ts';
 import { isStageSet, stageSet, stageSetNames } from '../../../src/simulate/stages/sets.ts';
-import { type Stage, stageOf } from '../../../src/simulate/stages/stage.ts';
+import { type Stage, stageExpressions, stageOf } from '../../../src/simulate/stages/stage.ts';
+
+const expressions = stageExpressions({ now: () => 0, random: () => 0 });
 
 const stagesOf = (name: string): readonly Stage[] =>
-  objectsOfSources([name]).map((object) => stageOf(object as unknown as Record<string, unknown>));
+  objectsOfSources([name]).map((object) =>
+    stageOf(object as unknown as Record<string, unknown>, expressions),
+  );
 
 const context = {
   now: () => 60_000,
@@ -43,8 +47,9 @@ function play(stages: readonly Stage[], start: Pod): readonly (readonly [string,
       key: String(visit),
       now: 0,
     });
-    if (!choice || choice.stage.next.delete) return choice ? [...steps, [choice.stage.name, pod]] : steps;
-    const [patch] = choice.stage.next.patches;
+    if (!choice || choice.stage.steps.some((step) => 'delete' in step))
+      return choice ? [...steps, [choice.stage.name, pod]] : steps;
+    const [patch] = choice.stage.steps.flatMap((step) => ('patch' in step ? [step.patch] : []));
     const status = parse(patch?.template(pod, contextOf('n', pod, context)) ?? '') as PodStatus;
     const others = (pod.status?.conditions ?? []).filter(
       ({ type }) => status.conditions?.every((one) => one.type !== type) !== false,

@@ -11,6 +11,8 @@ import { createLoad } from '../../../src/simulate/load.ts';
 import { Simulation } from '../../../src/simulate/simulation.ts';
 import { defineKinds } from '../../../src/simulate/stages/definitions.ts';
 import { objectsOf, objectsOfSources } from '../../../src/simulate/stages/objects.ts';
+import { KeyedRandom } from '../../../src/simulate/keyed-random.ts';
+import { resourceFinder } from '../../../src/simulate/stages/resource-finder.ts';
 import type { PlayedStage } from '../../../src/simulate/stages/player.ts';
 import { stageResource, StageWorld } from '../../../src/simulate/stages/stage-world.ts';
 
@@ -50,7 +52,8 @@ interface Run {
 async function start(prefix: string, objects: readonly KubeObject[], clock = systemClock): Promise<Run> {
   const history: PlayedStage[] = [];
   const stages = new StageWorld({
-    ...{ client, clock, logger, objects, kubeletPort: () => 0 },
+    ...{ client, clock, logger, objects, kubeletPort: () => 0, random: new KeyedRandom('7').of('stages') },
+    findResource: resourceFinder(client),
     onPlayed: (played) => history.push(played),
   });
   const nodes = [0, 1, 2].map((index) => `${prefix}-${index}`);
@@ -186,3 +189,66 @@ test('a seed replays a run exactly: the same stages with the same delays for eac
   const delays = new Set(histories[0]?.flatMap(([, played]) => played.map(([, delayMs]) => delayMs)));
   expect(delays.size).toBeGreaterThan(20);
 });
+
+test('stages play objects of any kind, and create others', async () => {
+  const run = await start(
+    'kinds',
+    objectsOf(
+      `apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: provision}
+spec:
+  resourceRef: {apiGroup: v1, kind: PersistentVolumeClaim}
+  selector:
+    matchExpressions:
+      - cel: {expression: 'self.spec.storageClassName == "played"'}
+      - cel: {expression: '!has(self.spec.volumeName)'}
+  steps:
+    - event: {type: Normal, reason: Provisioning, message: as planned}
+    - apply:
+        template: |
+          apiVersion: v1
+          kind: PersistentVolume
+          metadata: {name: pv-{{ .metadata.name }}}
+          spec:
+            accessModes: [ReadWriteOnce]
+            capacity: {storage: {{ .spec.resources.requests.storage }}}
+            hostPath: {path: /tmp/none}
+            claimRef: {apiVersion: v1, kind: PersistentVolumeClaim, name: {{ .metadata.name }}, namespace: {{ .metadata.namespace }}}
+    - patch: {root: spec, template: 'volumeName: pv-{{ .metadata.name }}'}
+    - patch: {root: status, type: json, subresource: status, template: '[{op: add, path: /phase, value: Bound}]'}
+`,
+      'test',
+    ),
+  );
+  const claims = {
+    group: '',
+    version: 'v1',
+    resource: 'persistentvolumeclaims',
+    kind: 'PersistentVolumeClaim',
+    namespaced: true,
+  };
+  const claim = await client.create<KubeObject>(claims, {
+    ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data', namespace: 'default' } },
+    spec: {
+      ...{ storageClassName: 'played', accessModes: ['ReadWriteOnce'] },
+      resources: { requests: { storage: '1Gi' } },
+    },
+  } as KubeObject);
+  const ref = { name: 'data', namespace: 'default' };
+  await until(async () => {
+    const { spec, status } = await client.get<Claim>(claims, ref);
+    return spec?.volumeName === 'pv-data' && status?.phase === 'Bound';
+  });
+  const volumes = { ...claims, resource: 'persistentvolumes', kind: 'PersistentVolume', namespaced: false };
+  const volume = await client.get<Claim>(volumes, { name: 'pv-data' });
+  expect(volume.spec?.capacity).toEqual({ storage: '1Gi' });
+  expect(run.history.map(({ object, stage }) => [object, stage])).toEqual([['default/data', 'provision']]);
+  expect(claim.metadata?.name).toBe('data');
+  await run.end();
+});
+
+interface Claim extends KubeObject {
+  readonly spec?: { readonly volumeName?: string; readonly capacity?: object };
+  readonly status?: { readonly phase?: string };
+}

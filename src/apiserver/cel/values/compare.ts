@@ -101,10 +101,22 @@ export function compare(a: Value, b: Value): number {
   if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return sign(a, b);
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);
-  const [from, to] = [pointOf(a), pointOf(b)];
-  if (from !== undefined && to !== undefined && a instanceof Timestamp === b instanceof Timestamp)
-    return sign(from, to);
+  const order = orderOfPoints(a, b) ?? orderOfOpaque(a, b);
+  if (order !== undefined) return order;
   throw noOverload();
+}
+
+/** Orders two times or two durations; undefined for other values. */
+function orderOfPoints(a: Value, b: Value): number | undefined {
+  const [from, to] = [pointOf(a), pointOf(b)];
+  const isSame = a instanceof Timestamp === b instanceof Timestamp;
+  return from !== undefined && to !== undefined && isSame ? sign(from, to) : undefined;
+}
+
+/** Orders two values of a library's type; undefined for values without an order. */
+function orderOfOpaque(a: Value, b: Value): number | undefined {
+  const isSame = a instanceof Opaque && b instanceof Opaque && sameType(a.type, b.type);
+  return isSame ? a.order?.(b) : undefined;
 }
 
 function compareNumbers(a: bigint | number, b: bigint | number): number {

@@ -134,6 +134,8 @@ export abstract class Opaque {
   readonly sizeInBytes?: number;
   /** Compares with a value of the same type. */
   abstract same(other: Opaque): boolean;
+  /** Orders values of the same type, negative when this one comes first; absent: they have no order. */
+  readonly order?: (other: Opaque) => number;
 }
 
 /** An object that an expression made of a declared type, as `Object{…}`. */

@@ -5,6 +5,9 @@ import { addStatefulSets } from './apps/stateful-set-controller.ts';
 import { addCronJobs } from './batch/cron-job-controller.ts';
 import { addJobs } from './batch/job-controller.ts';
 import { addTtlAfterFinished } from './batch/ttl-controller.ts';
+import { addEndpointSlices } from './discovery/endpoint-slice-controller.ts';
+import { addEndpoints } from './discovery/endpoints-controller.ts';
+import { addEndpointSliceMirroring } from './discovery/mirroring-controller.ts';
 import { addDisruption } from './policy/disruption-controller.ts';
 import { addReplicaSets, addReplicationControllers } from './apps/replica-set-controller.ts';
 
@@ -20,6 +23,9 @@ export type ControllerName =
   | 'daemonset-controller'
   | 'deployment-controller'
   | 'disruption-controller'
+  | 'endpoints-controller'
+  | 'endpointslice-controller'
+  | 'endpointslice-mirroring-controller'
   | 'job-controller'
   | 'replicaset-controller'
   | 'replicationcontroller-controller'
@@ -39,6 +45,9 @@ export const initializers: Readonly<Record<ControllerName, Initializer>> = {
   'job-controller': { add: addJobs, kind: { group: 'batch', resource: 'jobs' } },
   'cronjob-controller': { add: addCronJobs, kind: { group: 'batch', resource: 'cronjobs' } },
   'ttl-after-finished-controller': { add: addTtlAfterFinished },
+  'endpoints-controller': { add: addEndpoints },
+  'endpointslice-controller': { add: addEndpointSlices },
+  'endpointslice-mirroring-controller': { add: addEndpointSliceMirroring },
   'disruption-controller': { add: addDisruption },
 };
 

@@ -287,10 +287,10 @@ async function relist({ runtime }: Machine, pods: number): Promise<void> {
 /** Lets the agent create and delete one pod. @returns the requests that it made to the runtime */
 async function firstPod(world: World, node: Machine): Promise<Asked> {
   await done(world.create('first'));
-  const asked = await askedOf(node.runtime);
+  const requests = await askedOf(node.runtime);
   await done(world.remove('first'));
   await node.sweep();
-  return asked;
+  return requests;
 }
 
 async function measure(counts: readonly number[]): Promise<void> {

@@ -104,8 +104,8 @@ controllerManagedBy(manager)
       return; // the change reconciles again
     }
     await client.create(kinds.ConfigMap, { metadata: entry }).catch(ignoreAlreadyExists);
-    const wanted: ObjectOf<typeof kinds.Deployment> = { metadata: { namespace, name } };
-    const { object } = await createOrUpdate(client, kinds.Deployment, wanted, (deployment) => {
+    const identity: ObjectOf<typeof kinds.Deployment> = { metadata: { namespace, name } };
+    const { object } = await createOrUpdate(client, kinds.Deployment, identity, (deployment) => {
       const labels = { app: 'memcached', memcached: name };
       deployment.spec = {
         ...deployment.spec,

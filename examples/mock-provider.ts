@@ -43,9 +43,9 @@ class MockContainer {
   /** The lines that the options ask for, oldest first. */
   lines({ tail, sinceTime, sinceSeconds, timestamps = false }: ContainerLogOpts): readonly string[] {
     const since = sinceTime?.getTime() ?? (sinceSeconds === undefined ? 0 : Date.now() - 1000 * sinceSeconds);
-    const wanted = this.#lines.filter(({ at }) => at >= since);
-    return wanted
-      .slice(tail === undefined ? 0 : Math.max(0, wanted.length - tail))
+    const selected = this.#lines.filter(({ at }) => at >= since);
+    return selected
+      .slice(tail === undefined ? 0 : Math.max(0, selected.length - tail))
       .map(({ at, text }) => (timestamps ? `${new Date(at).toISOString()} ${text}` : text));
   }
 

@@ -17,7 +17,7 @@ writeFileSync(
   server.kubeconfig(server.clientCertificate(`system:node:${node}`, ['system:nodes'])),
 );
 
-const asked = new Map<string, number>();
+const requestCounts = new Map<string, number>();
 subscribe('http.server.request.start', (message) => {
   const { request } = message as { request: IncomingMessage };
   if (request.headers['user-agent'] === 'bench-driver') return;
@@ -25,13 +25,13 @@ subscribe('http.server.request.start', (message) => {
   const [, kind = path, sub = ''] =
     /\/(pods|nodes|leases|events|services)(?:\/[^/]+(\/\w+)?)?$/.exec(path) ?? [];
   const key = path.includes('/after-restart') ? 'new pod' : `${request.method ?? ''} ${kind}${sub}`;
-  asked.set(key, (asked.get(key) ?? 0) + 1);
+  requestCounts.set(key, (requestCounts.get(key) ?? 0) + 1);
 });
 process.stdout.write(`${JSON.stringify({ url: server.url })}\n`);
 createInterface({ input: process.stdin })
   .on('line', () => {
-    process.stdout.write(`${JSON.stringify(Object.fromEntries(asked))}\n`);
-    asked.clear();
+    process.stdout.write(`${JSON.stringify(Object.fromEntries(requestCounts))}\n`);
+    requestCounts.clear();
   })
   .on('close', () => {
     process.exit();

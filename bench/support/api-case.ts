@@ -72,12 +72,12 @@ async function measured(
   collect();
   const before = process.memoryUsage().heapUsed;
   const [from, cpu] = [performance.now(), process.cpuUsage()];
-  const kept = await work();
+  const retained = await work();
   const used = process.cpuUsage(cpu);
   const ms = performance.now() - from;
   collect();
   const { heapUsed, rss } = process.memoryUsage();
-  if (kept === null) throw new Error('nothing was kept');
+  if (retained === null) throw new Error('nothing was kept');
   return {
     ms,
     cpuMs: (used.user + used.system) / 1000,
@@ -93,11 +93,11 @@ const result = await measured(async () => {
   if (what === 'watch') {
     let seen = 0;
     const all = Promise.withResolvers<undefined>();
-    const kept = await subject.mirror(() => {
+    const mirror = await subject.mirror(() => {
       if (++seen === target) all.resolve(undefined);
     });
     await all.promise;
-    return kept;
+    return mirror;
   }
   let next = 0;
   const loop = async (): Promise<void> => {

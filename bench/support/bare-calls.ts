@@ -57,7 +57,7 @@ export async function askedOf(runtime: CriRuntime): Promise<Asked> {
 /** Creates pods with the same calls and the same configuration as an agent, and does nothing else. */
 export class BareCalls {
   readonly #runtime: CriRuntime;
-  readonly #asked: Asked;
+  readonly #requests: Asked;
   readonly #cgroup: string;
   readonly #logs: string;
   readonly #live = new Map<string, { readonly sandbox: string; readonly container: string }>();
@@ -65,17 +65,17 @@ export class BareCalls {
   #serial = 0;
 
   /**
-   * @param asked the configurations that an agent sent for an equal pod
+   * @param requests the configurations that an agent sent for an equal pod
    * @param cgroup the parent of all these pods
    * @param dir logs, and files for what the agent mounts from its own folder
    */
-  constructor(runtime: CriRuntime, asked: Asked, cgroup: string, dir: string) {
+  constructor(runtime: CriRuntime, requests: Asked, cgroup: string, dir: string) {
     this.#runtime = runtime;
-    this.#asked = asked;
+    this.#requests = requests;
     this.#cgroup = cgroup;
     this.#logs = join(dir, 'logs');
     mkdirSync(dir, { recursive: true });
-    this.#mounts = (asked.container.mounts ?? []).map((mount, index) => {
+    this.#mounts = (requests.container.mounts ?? []).map((mount, index) => {
       const hostPath = join(dir, `mount-${index}`);
       writeFileSync(hostPath, '127.0.0.1 localhost\n');
       return { ...mount, hostPath };
@@ -87,7 +87,7 @@ export class BareCalls {
     const startedAt = performance.now();
     const runtime = this.#runtime;
     const uid = `bare-${this.#serial++}`;
-    const { image, sandbox, container } = this.#asked;
+    const { image, sandbox, container } = this.#requests;
     const logDirectory = join(this.#logs, `default_${name}_${uid}`);
     mkdirSync(join(logDirectory, 'main'), { recursive: true });
     const own = { 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.uid': uid };

@@ -10,14 +10,14 @@ const [
   amount = '10000',
   path = '/api/v1/namespaces/default/configmaps',
 ] = process.argv.slice(2);
-const wanted = Number(amount);
+const target = Number(amount);
 
 let reconciled = 0;
 let since = process.cpuUsage();
 /** Counts a reconcile. Each phase ends with the last of its reconciles. */
 function count(): void {
   reconciled++;
-  if (reconciled % wanted !== 0) return;
+  if (reconciled % target !== 0) return;
   const { user, system } = process.cpuUsage(since);
   const { rss } = process.memoryUsage();
   process.stdout.write(`${JSON.stringify({ cpuMs: (user + system) / 1000, rss })}\n`);

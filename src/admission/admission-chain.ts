@@ -105,11 +105,14 @@ function admitByProvider(
   pod: Pod,
   otherPods: () => readonly Pod[],
 ): AdmitResult {
-  const said = provider.admit?.(pod, lazyList(otherPods));
-  if (!said) return admitted;
-  if (!said.admit)
-    return refused(said.reason ?? 'UnexpectedAdmissionError', said.message ?? 'the provider refused the pod');
-  for (const warning of said.warnings ?? []) recorder.event(pod, 'Warning', 'NotHonoured', warning);
+  const answer = provider.admit?.(pod, lazyList(otherPods));
+  if (!answer) return admitted;
+  if (!answer.admit)
+    return refused(
+      answer.reason ?? 'UnexpectedAdmissionError',
+      answer.message ?? 'the provider refused the pod',
+    );
+  for (const warning of answer.warnings ?? []) recorder.event(pod, 'Warning', 'NotHonoured', warning);
   return admitted;
 }
 

@@ -105,9 +105,9 @@ export function admitResize({ pod, node, providerFault }: ResizeInput): AdmitRes
     ['memory', valueOf],
     ['cpu', milliValueOf],
   ] as const) {
-    const held = allocatable[name];
+    const quantity = allocatable[name];
     const requested = unitOf(podRequestOf(pod, name));
-    const capacity = held ? unitOf(held) : 0;
+    const capacity = quantity ? unitOf(quantity) : 0;
     if (node && requested > capacity)
       return infeasible(
         `Node didn't have enough capacity: ${name}, requested: ${requested}, capacity: ${capacity}`,

@@ -102,8 +102,8 @@ const namesOtherNode = (pod: Pod, node: Node): boolean =>
 function portsClash(pod: Pod, otherPods: readonly Pod[]): boolean {
   const requests = hostPortsOf(pod);
   if (requests.length === 0) return false;
-  const taken = Map.groupBy(otherPods.flatMap(hostPortsOf), ({ port }) => port);
-  return requests.some((port) => taken.get(port.port)?.some((other) => hostPortsClash(port, other)));
+  const usedPorts = Map.groupBy(otherPods.flatMap(hostPortsOf), ({ port }) => port);
+  return requests.some((port) => usedPorts.get(port.port)?.some((other) => hostPortsClash(port, other)));
 }
 
 /** True when the pod does not tolerate a NoExecute taint. NoSchedule is left to the scheduler: the pod is bound already. */

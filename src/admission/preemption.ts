@@ -58,7 +58,7 @@ const notEnough = (missing: readonly Requirement[]): AgentError => {
 /** Repeatedly selects the pod nearest to what is missing, until nothing is. */
 function nearestFirst(candidates: readonly Pod[], requirements: readonly Requirement[]): readonly Pod[] {
   const left = [...candidates];
-  const taken: Pod[] = [];
+  const victims: Pod[] = [];
   for (let missing = requirements; missing.length > 0;) {
     let best = left[0];
     if (!best) throw notEnough(missing);
@@ -69,12 +69,12 @@ function nearestFirst(candidates: readonly Pod[], requirements: readonly Require
       [best, bestDistance] = [pod, far];
     }
     missing = subtract(missing, [best]);
-    taken.push(best);
+    victims.push(best);
     const last = left.pop();
     const index = left.indexOf(best);
     if (index >= 0 && last) left[index] = last;
   }
-  return taken;
+  return victims;
 }
 
 /**

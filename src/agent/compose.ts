@@ -132,7 +132,7 @@ function buildPodsController(
       ...(appArmorFault && { appArmorFault }),
     },
     ...(client && { kubeClient: client }),
-    ...(pods && { knownPods: pods.known }),
+    ...(pods && { knownPods: pods.knownObjects }),
     ...(periods && { periods }),
     ...(statuses && { statuses }),
     ...(mirrorPauseMs !== undefined && { mirrorPauseMs }),

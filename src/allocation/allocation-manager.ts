@@ -21,15 +21,15 @@ export interface ResizeConditionStore {
   conditions(uid: string): readonly PodCondition[];
   isDeferred(uid: string): boolean;
   /** Sets the pending condition. @returns true when it changed */
-  setPending(uid: string, report: ResizeTold): boolean;
+  setPending(uid: string, report: ResizeReport): boolean;
   clearPending(uid: string): void;
-  setInProgress(uid: string, report: ResizeTold): unknown;
+  setInProgress(uid: string, report: ResizeReport): unknown;
   clearInProgress(uid: string): unknown;
   /** Number of pods with conditions. */
   readonly size: number;
 }
 
-interface ResizeTold {
+interface ResizeReport {
   readonly reason: string;
   readonly message: string;
   readonly observedGeneration: number;

@@ -35,9 +35,10 @@ const isGuaranteed = (pod: Pod): boolean => qosClassOf(pod) === 'Guaranteed';
 /** True when the pod requests more CPU or memory than it is allocated. */
 function isIncreasing({ pod, allocated }: PendingResize): boolean {
   if (pod === allocated) return false;
-  const [desired, held] = [podRequests(pod), podRequests(allocated)];
+  const [desired, current] = [podRequests(pod), podRequests(allocated)];
   return ['cpu', 'memory'].some(
     (name) =>
-      compareQuantities(ownMember(desired, name) ?? zeroQuantity, ownMember(held, name) ?? zeroQuantity) > 0,
+      compareQuantities(ownMember(desired, name) ?? zeroQuantity, ownMember(current, name) ?? zeroQuantity) >
+      0,
   );
 }

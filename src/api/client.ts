@@ -23,7 +23,7 @@ export interface RequestOptions {
 /** Options of calls whose response is an object that a watch will also deliver. */
 export interface WithKnown {
   /** A response with a version in here is not parsed: that version is returned. Other objects are recorded here. */
-  readonly known?: KnownObjects;
+  readonly knownObjects?: KnownObjects;
 }
 
 /** Options of calls that write. */
@@ -49,7 +49,7 @@ export interface WatchOptions extends ListOptions {
   /** Timeout after which the server ends the watch. */
   readonly timeoutSeconds?: number;
   /** Events with versions in here are not parsed. */
-  readonly known?: KnownObjects;
+  readonly knownObjects?: KnownObjects;
 }
 
 export interface DeleteOptions extends WriteOptions {

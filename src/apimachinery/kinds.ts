@@ -307,10 +307,10 @@ export const trustBundleKinds: readonly Kind[] = [
 ];
 
 /** Every kind that may be stored, served or not. */
-export const keptKinds: readonly Kind[] = [...kinds, ...trustBundleKinds];
+export const storedKinds: readonly Kind[] = [...kinds, ...trustBundleKinds];
 
-const byPath = new Map(keptKinds.map((kind) => [`${kind.group}/${kind.version}/${kind.resource}`, kind]));
-const byKind = new Map(keptKinds.map((kind) => [`${groupVersionOf(kind)}/${kind.kind}`, kind]));
+const byPath = new Map(storedKinds.map((kind) => [`${kind.group}/${kind.version}/${kind.resource}`, kind]));
+const byKind = new Map(storedKinds.map((kind) => [`${groupVersionOf(kind)}/${kind.kind}`, kind]));
 
 export const findKind = (group: string, version: string, resource: string): Kind | undefined =>
   byPath.get(`${group}/${version}/${resource}`);

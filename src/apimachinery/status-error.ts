@@ -150,14 +150,14 @@ export const internalError = (text: string): StatusError =>
   });
 
 /** Returns the error for another server's failure about `subject`. Follows apiserver `GenericHttpResponseChecker`. */
-export function serverSaid(code: number, text: string, subject: Subject): StatusError {
+export function genericServerError(code: number, text: string, subject: Subject): StatusError {
   if (code === 400) return badRequest(text);
   if (code === 500) return internalError(text);
   const unknown = [
     '',
     `the server responded with the status code ${code} but did not return more information`,
   ] as const;
-  const [reason, known] =
+  const [reason, explanation] =
     code === 403
       ? (['Forbidden', text] as const)
       : (serverReasons[code] ??
@@ -167,7 +167,7 @@ export function serverSaid(code: number, text: string, subject: Subject): Status
               `an error on the server (${goQuote(text)}) has prevented the request from succeeding`,
             ] as const)
           : unknown));
-  return new StatusError(code, reason, `${known} ( ${subject.kind ?? ''} ${subject.name ?? ''})`, {
+  return new StatusError(code, reason, `${explanation} ( ${subject.kind ?? ''} ${subject.name ?? ''})`, {
     details: detailsOf(subject),
   });
 }
@@ -188,8 +188,8 @@ export const unsupportedBody = (): StatusError =>
 
 export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
 
-export const tooLargeVersion = (wanted: number | string, current: number): StatusError =>
-  new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+export const tooLargeVersion = (requested: number | string, current: number): StatusError =>
+  new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     details: {
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
       retryAfterSeconds: 1,

@@ -90,19 +90,19 @@ const kinds: Readonly<Partial<Record<Scalar, string>>> = {
 };
 
 function checkScalar(value: unknown, { scalar, named }: Shape & { is: 'scalar' }): void {
-  const wanted = kinds[scalar];
-  if (wanted === undefined) {
+  const expected = kinds[scalar];
+  if (expected === undefined) {
     readItself(value, scalar);
     return;
   }
   const found = kindOf(value);
   const number = /^(int|float)/;
-  if (found === wanted || (number.test(wanted) && found === 'int64')) return;
-  if (wanted === 'float64' && number.test(found)) return;
+  if (found === expected || (number.test(expected) && found === 'int64')) return;
+  if (expected === 'float64' && number.test(found)) return;
   const convertible =
-    (found === 'int64' && wanted === 'string') || (found === 'float64' && number.test(wanted));
+    (found === 'int64' && expected === 'string') || (found === 'float64' && number.test(expected));
   throw new DecodeError(
-    convertible ? `cannot convert ${found} to ${named ?? wanted}` : `unrecognized type: ${wanted}`,
+    convertible ? `cannot convert ${found} to ${named ?? expected}` : `unrecognized type: ${expected}`,
   );
 }
 
@@ -117,8 +117,8 @@ function readItself(value: unknown, scalar: Scalar): void {
     if (!(reason instanceof DecodeError)) throw reason;
     if (scalar === 'bytes' && typeof value !== 'string')
       throw new DecodeError(`cannot restore slice from ${kindOf(value)}`);
-    const said = reason.message.replace(/into Go struct field \S+ of type/, 'into Go value of type');
-    throw new DecodeError(scalar === 'bytes' ? `error decoding from json: ${said}` : said);
+    const message = reason.message.replace(/into Go struct field \S+ of type/, 'into Go value of type');
+    throw new DecodeError(scalar === 'bytes' ? `error decoding from json: ${message}` : message);
   }
 }
 

@@ -89,12 +89,12 @@ function dataDirOf(path: string, { owner, sign }: Claim, clock: DataDirClock): D
   const fault = (): string | undefined => {
     const now = statSync(path, { throwIfNoEntry: false });
     if (!now) return 'was deleted';
-    const held = readText(lock);
+    const content = readText(lock);
     // running containers may have created the directory again for their logs
     if (now.dev !== dev || now.ino !== ino)
-      return held === undefined ? 'was deleted' : 'was replaced by another';
-    if (held === undefined) return 'was emptied: its lock is gone';
-    return held === owner ? undefined : 'was claimed by another agent';
+      return content === undefined ? 'was deleted' : 'was replaced by another';
+    if (content === undefined) return 'was emptied: its lock is gone';
+    return content === owner ? undefined : 'was claimed by another agent';
   };
   const watch: DataDir['watch'] = (onLost) => {
     clock.timer(lookMs, () => {

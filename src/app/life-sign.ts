@@ -14,7 +14,7 @@ const mkfifoMs = 5000;
  * process lives. Where no pipe can be created there is no sign.
  */
 export function holdSign(path: string): LifeSign {
-  const pipe = openPipe(path, constants.O_RDONLY) ?? openMadePipe(path);
+  const pipe = openPipe(path, constants.O_RDONLY) ?? createPipe(path);
   return {
     end: () => {
       if (pipe !== undefined) closeSync(pipe);
@@ -22,7 +22,7 @@ export function holdSign(path: string): LifeSign {
   };
 }
 
-function openMadePipe(path: string): number | undefined {
+function createPipe(path: string): number | undefined {
   spawnSync('mkfifo', ['-m', '600', '--', path], { stdio: 'ignore', timeout: mkfifoMs });
   return openPipe(path, constants.O_RDONLY);
 }

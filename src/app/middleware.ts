@@ -129,8 +129,8 @@ async function fromModule(
   const module = (await loadProviderModule(named, source, { ...loading, flag })) as {
     readonly default?: unknown;
   };
-  const made: unknown = await makeFrom(module.default, { named, settings, context });
-  const list: readonly unknown[] = Array.isArray(made) ? made : [made];
+  const result: unknown = await makeFrom(module.default, { named, settings, context });
+  const list: readonly unknown[] = Array.isArray(result) ? result : [result];
   if (list.length === 0 || list.some((one) => typeof one !== 'object' || one === null))
     throw invalid(
       `${flag} ${named}: the module's default export must be a middleware, a list of them, or a function that returns them`,

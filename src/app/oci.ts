@@ -30,12 +30,12 @@ export const ociDir = (dataDir: string): string => join(dataDir, 'oci');
 export async function ociParts(dataDir: string, settings: EffectiveOptions): Promise<OciParts> {
   const { detectIsolation, isolationKinds } = await import('../providers/oci/index.ts');
   const { kubelet, agent } = settings;
-  const { ociIsolation: wanted } = agent;
-  const kind = isolationKinds.find((one) => one === wanted);
-  if (kind === undefined && wanted !== 'auto')
+  const { ociIsolation: requested } = agent;
+  const kind = isolationKinds.find((one) => one === requested);
+  if (kind === undefined && requested !== 'auto')
     throw new AgentError(
       'invalid_argument',
-      `--oci-isolation ${wanted}: it is auto, ${isolationKinds.join(', ')}`,
+      `--oci-isolation ${requested}: it is auto, ${isolationKinds.join(', ')}`,
     );
   const uid = process.getuid?.() ?? 0;
   const dir = ociDir(dataDir);

@@ -29,21 +29,23 @@ export interface ModuleLoading {
  * @throws {AgentError} `invalid_argument` when the module cannot be loaded or has no provider
  */
 export async function providerFactory(named: string, loading: ModuleLoading): Promise<ProviderFactory> {
-  const [, source = named, wanted] = /^(.*?)(?:#([^#/]+))?$/s.exec(named) ?? [];
+  const [, source = named, registeredName] = /^(.*?)(?:#([^#/]+))?$/s.exec(named) ?? [];
   const before = new Set(registeredProviders().keys());
   const module = await loadProviderModule(named, source, loading);
   const added = [...registeredProviders()].filter(([name]) => !before.has(name));
   const refuse = (what: string): AgentError =>
     new AgentError('invalid_argument', `--provider ${named}: ${what}`);
   const make =
-    wanted === undefined ? (madeBy(module) ?? oneOf(added, refuse)) : registeredProviders().get(wanted);
+    registeredName === undefined
+      ? (factoryOf(module) ?? oneOf(added, refuse))
+      : registeredProviders().get(registeredName);
   if (!make)
     throw refuse(
-      wanted === undefined
+      registeredName === undefined
         ? 'the module neither exports a provider as its default nor calls registerProvider(name, factory)'
-        : `the module registers no provider ${wanted}${listed(added)}`,
+        : `the module registers no provider ${registeredName}${listed(added)}`,
     );
-  return async (settings) => checked(await made(make, settings, refuse), refuse);
+  return async (settings) => checked(await callFactory(make, settings, refuse), refuse);
 }
 
 type Refuse = (what: string) => AgentError;
@@ -148,12 +150,12 @@ function ownModule(specifier: string): string | undefined {
 }
 
 /** Returns the factory in a default export: a provider, its class, or a function. */
-function madeBy(module: unknown): ProviderFactory | undefined {
+function factoryOf(module: unknown): ProviderFactory | undefined {
   const { default: exported } = (module ?? {}) as { readonly default?: unknown };
   if (typeof exported === 'function') {
     const isClass = Function.prototype.toString.call(exported).startsWith('class');
     return isClass
-      ? (settings) => new (exported as new (given: typeof settings) => PodProvider)(settings)
+      ? (settings) => new (exported as new (options: typeof settings) => PodProvider)(settings)
       : (exported as ProviderFactory);
   }
   // The default of a CommonJS module is its exports, which need not be a provider.
@@ -165,7 +167,7 @@ function madeBy(module: unknown): ProviderFactory | undefined {
   return isProvider ? () => exported as PodProvider : undefined;
 }
 
-async function made(
+async function callFactory(
   make: ProviderFactory,
   settings: Parameters<ProviderFactory>[0],
   refuse: Refuse,

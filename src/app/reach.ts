@@ -26,7 +26,7 @@ export interface Reach {
 
 /** Returns the connection with in-cluster credentials, those of a kubeconfig, or a client certificate that is requested and renewed. */
 export async function reachOf(
-  { kubeconfig: said }: Pick<RunOptions, 'kubeconfig'>,
+  { kubeconfig: explicit }: Pick<RunOptions, 'kubeconfig'>,
   { kubelet, agent: { bootstrapKubeconfig = '', nodeName, ...agent } }: EffectiveOptions,
   {
     certDir,
@@ -34,7 +34,7 @@ export async function reachOf(
     logger,
   }: { readonly certDir: string; readonly dataDir: string; readonly logger: Logger },
 ): Promise<Reach> {
-  const kubeconfig = said ?? agent.kubeconfig;
+  const kubeconfig = explicit ?? agent.kubeconfig;
   const bootstraps = bootstrapKubeconfig !== '';
   const keep = (): Promise<void> => Promise.resolve();
   if (kubeconfig === undefined && !bootstraps)

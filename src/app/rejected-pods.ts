@@ -23,9 +23,9 @@ export function watchRejected(
   const look = (): void => {
     const found = new Map<string, string>();
     for (const pod of rejectedPods({ podManager, statusManager })) {
-      const said = JSON.stringify(pod.status);
-      found.set(keyOf(pod), said);
-      if (shown.get(keyOf(pod)) !== said) listener({ type: 'set', pod });
+      const status = JSON.stringify(pod.status);
+      found.set(keyOf(pod), status);
+      if (shown.get(keyOf(pod)) !== status) listener({ type: 'set', pod });
     }
     const mirrored = new Set<string>();
     for (const [pod, mirror] of podManager.getStaticPodToMirrorPodMap()) if (mirror) mirrored.add(keyOf(pod));

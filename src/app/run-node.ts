@@ -128,10 +128,10 @@ function nodeOf(options: RunNodeOptions, server: EmbeddedApiServer | undefined):
     options.nodeName,
     async (config) => {
       const { provider } = options;
-      const made = typeof provider === 'function' ? await provider(config) : provider;
-      describeNode(config.node, made);
-      const side = options.nodeProvider ?? nodeSideOf(made);
-      return side ? [made, side] : [made];
+      const result = typeof provider === 'function' ? await provider(config) : provider;
+      describeNode(config.node, result);
+      const side = options.nodeProvider ?? nodeSideOf(result);
+      return side ? [result, side] : [result];
     },
     (config) => {
       configure(config, options, server);
@@ -144,14 +144,14 @@ function configure(config: NodeConfig, options: RunNodeOptions, server: Embedded
   const { client, connection, auth, eventRecorder, clock, random, logger, tracer } = options;
   const { sources, lostPods, listPeriodMs, periods } = options;
   const embedded = server && { server: server.url, ca: server.ca, ...server.admin };
-  const given = {
+  const candidates = {
     ...{ connection: connection ?? embedded, client, kubeconfigPath: kubeconfig, metricsAddr },
     ...{ auth, eventRecorder, clock, random, logger, tracer, sources, lostPods, listPeriodMs, periods },
     httpListenAddr: listen ?? (server ? '127.0.0.1:0' : undefined),
     tls: { ...(server && { clientCa: server.ca }), ...tls },
     providerName: options.nodeName,
   };
-  for (const [name, value] of Object.entries(given))
+  for (const [name, value] of Object.entries(candidates))
     if (value !== undefined) Object.assign(config, { [name]: value });
   const spec = config.nodeSpec as MutableNode;
   delete spec.metadata.labels['type'];
@@ -167,8 +167,8 @@ function describeNode(spec: MutableNode, provider: NodeProviderLike): void {
   if (!node) return;
   const { labels = {}, optionalLabels = {}, taints = [], capacity = {} } = node;
   spec.metadata.labels = { ...optionalLabels, ...labels, ...spec.metadata.labels };
-  const taken = new Set((spec.spec.taints ?? []).map(({ key }) => key));
-  const more = taints.filter(({ key }) => !taken.has(key));
+  const keys = new Set((spec.spec.taints ?? []).map(({ key }) => key));
+  const more = taints.filter(({ key }) => !keys.has(key));
   spec.spec = { ...spec.spec, taints: [...(spec.spec.taints ?? []), ...more] };
   spec.status.capacity = { ...spec.status.capacity, ...capacity };
 }

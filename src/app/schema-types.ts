@@ -30,9 +30,9 @@ function comment(schema: JsonObject, indent: string): string {
   return `${indent}/**\n${text.map((line) => `${indent} * ${line}`.trimEnd()).join('\n')}\n${indent} */\n`;
 }
 
-function unique(writing: Writing, wanted: string): string {
-  let name = wanted;
-  for (let n = 2; writing.names.has(name); n++) name = `${wanted}${n}`;
+function unique(writing: Writing, base: string): string {
+  let name = base;
+  for (let n = 2; writing.names.has(name); n++) name = `${base}${n}`;
   writing.names.add(name);
   return name;
 }

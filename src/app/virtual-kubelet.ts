@@ -224,14 +224,14 @@ async function providerOf(
   options: VirtualKubeletOptions,
   { config, logger }: Making,
 ): Promise<AnyProvider> {
-  const made = await makeIt(init, options, { config, logger });
-  const { configureNode } = made as Partial<Provider>;
+  const provider = await makeIt(init, options, { config, logger });
+  const { configureNode } = provider as Partial<Provider>;
   const context = { signal: new AbortController().signal, logger };
-  await configureNode?.call(made, config.node, context);
+  await configureNode?.call(provider, config.node, context);
   const { nodeInfo } = config.node.status;
   if (nodeInfo)
     config.node.status.nodeInfo = { ...nodeInfo, kubeletVersion: `v1.36.2-vk-podtender-${options.version}` };
-  return made;
+  return provider;
 }
 
 async function makeIt(
@@ -276,7 +276,7 @@ async function initOf(
   if (typeof exported === 'function') {
     const isClass = Function.prototype.toString.call(exported).startsWith('class');
     return isClass
-      ? (config) => new (exported as new (given: InitConfig) => AnyProvider)(config)
+      ? (config) => new (exported as new (init: InitConfig) => AnyProvider)(config)
       : (exported as InitFunc);
   }
   if (typeof exported === 'object' && exported !== null) return () => exported as AnyProvider;

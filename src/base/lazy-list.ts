@@ -8,17 +8,17 @@
  */
 export function lazyList<T>(make: () => readonly T[]): readonly T[] {
   const list: T[] = [];
-  let isMade = false;
-  const made = (): T[] => {
-    if (isMade) return list;
-    isMade = true;
+  let isFilled = false;
+  const content = (): T[] => {
+    if (isFilled) return list;
+    isFilled = true;
     for (const element of make()) list.push(element);
     return list;
   };
   return new Proxy(list, {
-    get: (_target, key) => Reflect.get(made(), key) as unknown,
-    has: (_target, key) => Reflect.has(made(), key),
-    ownKeys: () => Reflect.ownKeys(made()),
-    getOwnPropertyDescriptor: (_target, key) => Reflect.getOwnPropertyDescriptor(made(), key),
+    get: (_target, key) => Reflect.get(content(), key) as unknown,
+    has: (_target, key) => Reflect.has(content(), key),
+    ownKeys: () => Reflect.ownKeys(content()),
+    getOwnPropertyDescriptor: (_target, key) => Reflect.getOwnPropertyDescriptor(content(), key),
   });
 }

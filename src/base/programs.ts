@@ -121,9 +121,9 @@ function started(
   program: string,
   onLine: (line: string) => void,
 ): RunningProgram {
-  let said = '';
+  let errorText = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = `${said}${text}`.slice(-maxErrorLength);
+    errorText = `${errorText}${text}`.slice(-maxErrorLength);
   });
   child.stdin.on('error', () => undefined); // it ended first
   // loaded lazily: few nodes start a background program
@@ -134,7 +134,7 @@ function started(
       resolve(messageOf(reason));
     });
     child.once('close', (code, signal) => {
-      resolve(said.trim() || `${program} ended with ${String(signal ?? code)}`);
+      resolve(errorText.trim() || `${program} ended with ${String(signal ?? code)}`);
     });
   });
   return {

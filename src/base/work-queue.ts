@@ -236,8 +236,8 @@ export class WorkQueue<Key> {
   }
 
   #lane(priority: number): Key[] {
-    const known = this.#lanes.get(priority);
-    if (known) return known;
+    const existing = this.#lanes.get(priority);
+    if (existing) return existing;
     const lane: Key[] = [];
     this.#lanes.set(priority, lane);
     this.#priorities = [...this.#lanes.keys()].sort((a, b) => b - a);

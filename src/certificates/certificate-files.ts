@@ -98,7 +98,7 @@ export const followClientCa = (
  */
 export function selfSignedIn(dir: string, nodeName: string, now: number): KeyPair {
   const [certFile, keyFile] = [join(dir, 'kubelet.crt'), join(dir, 'kubelet.key')];
-  const existing = readKept(certFile, keyFile, now);
+  const existing = readStored(certFile, keyFile, now);
   if (existing) return existing;
   const pair = selfSigned(nodeName, now);
   mkdirSync(dir, { recursive: true, mode: 0o755 });
@@ -107,7 +107,7 @@ export function selfSignedIn(dir: string, nodeName: string, now: number): KeyPai
   return pair;
 }
 
-function readKept(certFile: string, keyFile: string, now: number): KeyPair | undefined {
+function readStored(certFile: string, keyFile: string, now: number): KeyPair | undefined {
   try {
     const pair = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
     return Date.parse(new X509Certificate(pair.cert).validTo) > now ? pair : undefined;

@@ -39,7 +39,7 @@ const resource: Resource = {
 const lookAgainMs = 1000;
 
 /** A certificate to request, and its key. */
-export interface WantedCertificate {
+export interface CertificateRequest {
   readonly template: CertificateTemplate;
   readonly signerName: SignerName;
   /** PEM. */
@@ -61,7 +61,7 @@ export interface PendingRequest {
  */
 export async function requestCertificate(
   client: SigningClient,
-  certificate: WantedCertificate,
+  certificate: CertificateRequest,
   signal: AbortSignal,
 ): Promise<PendingRequest> {
   const { template, signerName, key } = certificate;
@@ -104,7 +104,7 @@ function isFor({ spec }: SigningRequest, key: string): boolean {
   }
 }
 
-function nameOf({ template, signerName, key }: WantedCertificate): string {
+function nameOf({ template, signerName, key }: CertificateRequest): string {
   const text = JSON.stringify([publicKeyOf(key), template, signerName]);
   return `node-csr-${createHash('sha256').update(text).digest('hex').slice(0, 43)}`;
 }

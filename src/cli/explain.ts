@@ -107,6 +107,6 @@ function nothingAt(path: string, say: (line: string) => unknown): number {
   return exitCodes.invalid;
 }
 
-function isBelow(path: string, wanted: string): boolean {
-  return wanted === '' || path === wanted || path.startsWith(`${wanted}.`);
+function isBelow(path: string, ancestor: string): boolean {
+  return ancestor === '' || path === ancestor || path.startsWith(`${ancestor}.`);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { StartContext } from '../app/running.ts';
-import type { KeptCode } from './process/bundled-program.ts';
+import type { CodeCache } from './process/bundled-program.ts';
 import { keepCompiledCode } from './process/code-cache.ts';
 import type { ProviderVerdicts } from '../app/provider-admission.ts';
 import { authorsCommands } from './authors-commands.ts';
@@ -16,7 +16,7 @@ import type { CommandDeps } from './up.ts';
  * @param code the cache of the bundle's compiled code; `undefined` without a bundle or cache
  * @param load loads a module that is not part of the program, by its URL
  */
-export async function start(code: KeptCode | undefined, load: StartContext['load']): Promise<void> {
+export async function start(code: CodeCache | undefined, load: StartContext['load']): Promise<void> {
   // a closed pipe (`podtender up | head`) ends the command quietly; a full disk does not end the pods
   process.stdout.on('error', ({ code: what }: NodeJS.ErrnoException) => {
     if (what === 'EPIPE' || process.argv[2] !== 'up') process.exit(exitCodes.failed);
@@ -27,7 +27,7 @@ export async function start(code: KeptCode | undefined, load: StartContext['load
   setImmediate(() => process.exit()); // an error of the last write is reported a moment later
 }
 
-async function main(code: KeptCode | undefined, load: StartContext['load']): Promise<number> {
+async function main(code: CodeCache | undefined, load: StartContext['load']): Promise<number> {
   try {
     return await runProgram(process.argv.slice(2), commandsOf(code, load), around());
   } catch (reason) {
@@ -36,7 +36,7 @@ async function main(code: KeptCode | undefined, load: StartContext['load']): Pro
   }
 }
 
-const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Commands => ({
+const commandsOf = (code: CodeCache | undefined, load: StartContext['load']): Commands => ({
   ...serverCommands(code),
   async up(options) {
     const [{ up }, { startUp: start }, deps] = await Promise.all([
@@ -92,7 +92,7 @@ const commandsOf = (code: KeptCode | undefined, load: StartContext['load']): Com
 
 /** The commands around the API server as a test environment. */
 const serverCommands = (
-  code: KeptCode | undefined,
+  code: CodeCache | undefined,
 ): Pick<Commands, 'apiserver' | 'envtestAssets' | 'launch'> => ({
   async apiserver(options) {
     const [{ apiserver }, { startApiServerCommand: start }] = await Promise.all([
@@ -125,7 +125,7 @@ async function verdictsOf(provider: string, load: StartContext['load']): Promise
 
 /** Runs a command until it is stopped. */
 async function longRunning(
-  code: KeptCode | undefined,
+  code: CodeCache | undefined,
   load: StartContext['load'],
 ): Promise<Omit<CommandDeps<unknown>, 'start'>> {
   const [{ systemClock }, { trimOwnMemory }] = await Promise.all([

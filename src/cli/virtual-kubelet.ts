@@ -18,15 +18,15 @@ export async function virtualKubelet(
   options: VirtualKubeletOptions,
   deps: VirtualKubeletDeps,
 ): Promise<number> {
-  const asked = Promise.withResolvers<undefined>();
+  const endRequest = Promise.withResolvers<undefined>();
   const giveUp = new AbortController();
   const off = deps.onSignal(() => {
     giveUp.abort(new Error('told to end'));
-    asked.resolve(undefined);
+    endRequest.resolve(undefined);
   });
   try {
     const running = await deps.start(options, { load: deps.load, signal: giveUp.signal });
-    await Promise.race([running.ended, asked.promise]);
+    await Promise.race([running.ended, endRequest.promise]);
     await running.stop();
     return exitCodes.ok;
   } catch (reason) {

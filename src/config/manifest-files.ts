@@ -186,7 +186,7 @@ export class ManifestFiles {
   }
 
   #reportTwins(key: string): void {
-    const files = [...this.#keys].filter(([, known]) => known === key).map(([file]) => file);
+    const files = [...this.#keys].filter(([, other]) => other === key).map(([file]) => file);
     const path = files.at(-1) ?? this.#options.path;
     this.#deps.onError({
       path,
@@ -222,8 +222,8 @@ export class ManifestFiles {
   }
 
   async #decode(path: string, text: string): Promise<DecodedManifest> {
-    const known = this.#decoded.get(path);
-    if (known?.text === text) return known.manifest;
+    const cached = this.#decoded.get(path);
+    if (cached?.text === text) return cached.manifest;
     const { nodeName } = this.#options;
     const decode = this.#deps.decode ?? decodeManifest;
     const manifest = await decode('Pod', text, { source: path, isFile: true, nodeName });

@@ -33,50 +33,53 @@ const none: Readonly<Record<string, never>> = {};
  *
  * Follows kubelet `checkAndUpdatePod`.
  */
-export function mergeKnownPod(known: Pod, incoming: Pod): MergedPod {
-  if (differSemantically(known, incoming))
-    return { op: incoming.metadata?.deletionTimestamp ? 'DELETE' : 'UPDATE', pod: takeOver(known, incoming) };
-  if (deepEqual(known.status ?? none, incoming.status ?? none)) return { pod: known };
-  return { op: 'RECONCILE', pod: replaced(known, incoming, ['status']) };
+export function mergeKnownPod(stored: Pod, incoming: Pod): MergedPod {
+  if (differSemantically(stored, incoming))
+    return {
+      op: incoming.metadata?.deletionTimestamp ? 'DELETE' : 'UPDATE',
+      pod: takeOver(stored, incoming),
+    };
+  if (deepEqual(stored.status ?? none, incoming.status ?? none)) return { pod: stored };
+  return { op: 'RECONCILE', pod: replaced(stored, incoming, ['status']) };
 }
 
 /** Reports a semantic difference: in spec, labels, deletion fields or foreign annotations, and nothing else (R10). */
-function differSemantically(known: Pod, incoming: Pod): boolean {
-  const was: ObjectMeta = known.metadata ?? none;
+function differSemantically(stored: Pod, incoming: Pod): boolean {
+  const was: ObjectMeta = stored.metadata ?? none;
   const is: ObjectMeta = incoming.metadata ?? none;
   return (
     comparedMetadata.some((key) => !deepEqual(was[key] ?? none, is[key] ?? none)) ||
     !sameForeignAnnotations(was.annotations ?? none, is.annotations ?? none) ||
-    !deepEqual(known.spec ?? none, incoming.spec ?? none)
+    !deepEqual(stored.spec ?? none, incoming.spec ?? none)
   );
 }
 
-function sameForeignAnnotations(known: Annotations, incoming: Annotations): boolean {
+function sameForeignAnnotations(stored: Annotations, incoming: Annotations): boolean {
   let foreign = 0;
-  for (const key in known) {
+  for (const key in stored) {
     if (localAnnotations.includes(key)) continue;
-    if (known[key] !== incoming[key]) return false;
+    if (stored[key] !== incoming[key]) return false;
     foreign++;
   }
   for (const key in incoming) if (!localAnnotations.includes(key)) foreign--;
   return foreign === 0;
 }
 
-function takeOver(known: Pod, incoming: Pod): Pod {
-  const was = known.metadata ?? none;
+function takeOver(stored: Pod, incoming: Pod): Pod {
+  const was = stored.metadata ?? none;
   const is = incoming.metadata ?? none;
   const annotations = mergeAnnotations(was.annotations ?? none, is.annotations ?? none);
   return {
-    ...replaced(known, incoming, ['spec', 'status']),
+    ...replaced(stored, incoming, ['spec', 'status']),
     metadata: { ...replaced<ObjectMeta>(was, is, takenMetadata), annotations },
   };
 }
 
 /** Returns a copy of one object with some members replaced by the other's, absent ones included. */
-function replaced<T extends object>(known: T, incoming: T, keys: readonly (keyof T & string)[]): T {
+function replaced<T extends object>(stored: T, incoming: T, keys: readonly (keyof T & string)[]): T {
   // Not by `delete`: V8 turns an object that lost a member into a hash table, four times as large and slow to read.
   const out: Partial<T> = {};
-  for (const key in known) if (!(keys as readonly string[]).includes(key)) out[key] = known[key];
+  for (const key in stored) if (!(keys as readonly string[]).includes(key)) out[key] = stored[key];
   keys.forEach((key) => {
     if (incoming[key] !== undefined && incoming[key] !== null) out[key] = incoming[key];
   });
@@ -84,10 +87,10 @@ function replaced<T extends object>(known: T, incoming: T, keys: readonly (keyof
 }
 
 /** Returns the source's annotations, with the stored values of the local ones (R13). */
-function mergeAnnotations(known: Annotations, incoming: Annotations): Annotations {
+function mergeAnnotations(stored: Annotations, incoming: Annotations): Annotations {
   const merged: Record<string, string> = { ...incoming };
   localAnnotations.forEach((key) => {
-    const value = known[key];
+    const value = stored[key];
     if (value !== undefined) merged[key] = value;
   });
   return merged;

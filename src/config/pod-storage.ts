@@ -54,20 +54,20 @@ export function mergeSnapshot(
   const { source, changes } = snapshot;
   if (memory && changes) return mergeChanges(memory, changes, source, now);
   const batches: Batches = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
-  const known = memory?.pods ?? new Map<string, StoredPod>();
+  const existing = memory?.pods ?? new Map<string, StoredPod>();
   const next = new Map<string, StoredPod>();
   const names = new Set<string>();
   const duplicates: Pod[] = [];
-  const latest = (uid: string): StoredPod | undefined => next.get(uid) ?? known.get(uid);
+  const latest = (uid: string): StoredPod | undefined => next.get(uid) ?? existing.get(uid);
   for (const incoming of snapshot.pods) {
     const uid = uidOf(incoming);
-    const stored = known.has(uid) ? latest(uid) : undefined;
+    const stored = existing.has(uid) ? latest(uid) : undefined;
     const fullName = stored?.from === incoming ? stored.fullName : fullNameOf(incoming);
     if (names.has(fullName)) duplicates.push(incoming);
     else next.set(uid, take({ incoming, fullName }, stored, { batches, source, now }));
     names.add(fullName);
   }
-  for (const [uid, { pod }] of known) if (!next.has(uid)) batches.REMOVE.push(pod);
+  for (const [uid, { pod }] of existing) if (!next.has(uid)) batches.REMOVE.push(pod);
   return {
     memory: { pods: next },
     updates: inOrder(batches, source, memory === undefined),

@@ -68,21 +68,21 @@ export function decodePodList(text: string, origin: ManifestOrigin): DecodedMani
 
 /** Decodes a manifest as the requested kind: one pod, or a list of them. */
 export type DecodeManifest = (
-  wanted: 'Pod' | 'PodList',
+  kind: 'Pod' | 'PodList',
   text: string,
   origin: ManifestOrigin,
 ) => DecodedManifest | Promise<DecodedManifest>;
 
 /** Calls {@link decodeSinglePod} or {@link decodePodList}. */
 export const decodeManifest = (
-  wanted: 'Pod' | 'PodList',
+  kind: 'Pod' | 'PodList',
   text: string,
   origin: ManifestOrigin,
-): DecodedManifest => (wanted === 'Pod' ? decodeSinglePod(text, origin) : decodePodList(text, origin));
+): DecodedManifest => (kind === 'Pod' ? decodeSinglePod(text, origin) : decodePodList(text, origin));
 
 type ReadObject = { readonly value: unknown } | { readonly fault: ManifestFault };
 
-function readObject(text: string, wanted: 'Pod' | 'PodList'): ReadObject {
+function readObject(text: string, kind: 'Pod' | 'PodList'): ReadObject {
   if (text.includes('\0'))
     return {
       fault: {
@@ -94,10 +94,10 @@ function readObject(text: string, wanted: 'Pod' | 'PodList'): ReadObject {
   if (!document.ok) return { fault: document.fault };
   const { value, body, locate } = document.document;
   // One pod is read from the JSON of the text, a list from the text itself.
-  const meta = typeMetaOf(value, wanted === 'Pod' ? body : text);
+  const meta = typeMetaOf(value, kind === 'Pod' ? body : text);
   if (typeof meta === 'string')
-    return { fault: { message: meta, advice: `begin the manifest with apiVersion: v1 and kind: ${wanted}` } };
-  const advice = `a manifest holds apiVersion: v1 and kind: ${wanted}`;
+    return { fault: { message: meta, advice: `begin the manifest with apiVersion: v1 and kind: ${kind}` } };
+  const advice = `a manifest holds apiVersion: v1 and kind: ${kind}`;
   if (meta.apiVersion !== 'v1' || !knownKinds.has(meta.kind)) {
     const where =
       meta.apiVersion === 'v1' && optionKinds.test(meta.kind)
@@ -108,9 +108,9 @@ function readObject(text: string, wanted: 'Pod' | 'PodList'): ReadObject {
   }
   // Unreadable content is reported before the wrong kind.
   const read = readStruct(value, meta.kind, document.document, /^\s*\{/.test(text));
-  if (read && ('fault' in read || meta.kind === wanted)) return read;
+  if (read && ('fault' in read || meta.kind === kind)) return read;
   const message = `invalid pod: the manifest is a v1 ${meta.kind}`;
-  return { fault: { ...locate(['kind']), message, advice: `a manifest holds kind: ${wanted}` } };
+  return { fault: { ...locate(['kind']), message, advice: `a manifest holds kind: ${kind}` } };
 }
 
 /** Decodes a pod or a list of pods as Go does; undefined for any other kind. */

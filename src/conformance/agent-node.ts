@@ -17,7 +17,7 @@ interface Parts {
   /** The administrator's, and the agent's. */
   readonly clients: readonly [HttpApiClient, HttpApiClient];
   readonly agent: Agent;
-  readonly made: (pod: Pod) => void;
+  readonly onCreated: (pod: Pod) => void;
 }
 
 /** A whole agent around the provider of a clause, joined to an embedded API server; in real time. */
@@ -28,10 +28,10 @@ export class AgentNode {
   readonly #agent: Agent;
   readonly #running: Promise<void>;
   readonly #pods: Pod[] = [];
-  readonly #made: (pod: Pod) => void;
+  readonly #onCreated: (pod: Pod) => void;
 
-  private constructor({ server, clients, agent, made }: Parts) {
-    this.#made = made;
+  private constructor({ server, clients, agent, onCreated }: Parts) {
+    this.#onCreated = onCreated;
     this.#server = server;
     this.#clients = clients;
     this.client = clients[0];
@@ -39,14 +39,14 @@ export class AgentNode {
     this.#running = agent.run(new AbortController().signal);
   }
 
-  /** Starts the API server and the agent, and waits until the node is ready. @param made called with each pod that is created */
-  static async start(around: AgentAround, made: (pod: Pod) => void): Promise<AgentNode> {
+  /** Starts the API server and the agent, and waits until the node is ready. @param onCreated called with each pod that is created */
+  static async start(around: AgentAround, onCreated: (pod: Pod) => void): Promise<AgentNode> {
     const server = await EmbeddedApiServer.start({ minimalScheduler: false });
     const connect = (user: { readonly cert: string; readonly key: string }): HttpApiClient =>
       createApiClient({ server: server.url, ca: server.ca, ...user }, { clock, qps: 0 });
     const client = connect(server.clientCertificate(`system:node:${nodeName}`, ['system:nodes']));
     const agent = await Agent.create({ ...around, nodeName, client, clock });
-    const node = new AgentNode({ server, clients: [connect(server.admin), client], agent, made });
+    const node = new AgentNode({ server, clients: [connect(server.admin), client], agent, onCreated });
     await node.#ready().catch(async (reason: unknown) => {
       await node.stop();
       throw reason;
@@ -81,7 +81,7 @@ export class AgentNode {
       spec: bound,
     });
     this.#pods.push(created);
-    this.#made(created);
+    this.#onCreated(created);
     return created;
   }
 

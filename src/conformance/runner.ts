@@ -62,8 +62,8 @@ const selected = ({ name, area, rule }: Clause, focus: string): boolean =>
  */
 export async function runClause(clause: Clause, make: MakeWorld): Promise<ClauseResult> {
   const { name, area, rule, law } = clause;
-  const made = await make();
-  const world: ProviderWorld = 'provider' in made ? made : { provider: made };
+  const result = await make();
+  const world: ProviderWorld = 'provider' in result ? result : { provider: result };
   const trial = new Trial(world);
   try {
     const lacks = clause.needs?.(world);

@@ -136,7 +136,7 @@ export class Trial {
       clock: this.#clock,
       provider: () => this.#provider,
       pass: (ms) => this.pass(ms),
-      made: (pod) => void this.#pods.push(pod),
+      onCreated: (pod) => void this.#pods.push(pod),
     });
     await this.#node.start();
     return this.#node;

@@ -14,7 +14,7 @@ export interface TrialNodeParts {
   readonly provider: () => PodProvider;
   readonly pass: (ms: number) => Promise<void>;
   /** Called with each pod that is created. */
-  readonly made: (pod: Pod) => void;
+  readonly onCreated: (pod: Pod) => void;
 }
 
 /** A node around the provider of a clause: an agent's controller, and the API server that holds its pods. */
@@ -63,7 +63,7 @@ export class TrialNode {
     const object = { metadata, spec: { nodeName: 'n', ...spec, containers } };
     const created = this.#node.api.create(podResource, object, namespace) as Pod;
     this.#changed(created);
-    this.#parts.made(created);
+    this.#parts.onCreated(created);
     return created;
   }
 

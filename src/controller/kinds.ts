@@ -2,7 +2,7 @@ import { AgentError } from '../base/errors.ts';
 import { tableOf } from '../base/own.ts';
 import { parseYaml } from '../go/yaml/document.ts';
 import { isObject, type JsonObject, objectAt, objectsAt, stringAt } from '../apimachinery/json.ts';
-import { groupVersionOf, keptKinds } from '../apimachinery/kinds.ts';
+import { groupVersionOf, storedKinds } from '../apimachinery/kinds.ts';
 import { pluralOf } from './plural.ts';
 import type { Kind, KubeObject, UnstructuredObject, Wire } from './types.ts';
 import type {
@@ -161,7 +161,7 @@ const names: Readonly<Record<string, string>> = tableOf({
 /** All built-in kinds, typed by `@kubernetes/client-node`: `kinds.Pod`, `kinds.ReplicaSet`, `kinds.Lease`. */
 export const kinds: { readonly [Name in keyof BuiltInTypes]: Kind<Wire<BuiltInTypes[Name]>> } = Object.freeze(
   Object.fromEntries(
-    keptKinds.map(({ group, version, kind, resource, namespaced, type }) => [
+    storedKinds.map(({ group, version, kind, resource, namespaced, type }) => [
       names[type] ?? type,
       Object.freeze({ group, version, kind, resource, namespaced }),
     ]),

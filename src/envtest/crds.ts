@@ -114,8 +114,8 @@ async function conditionsOf(client: ApiClient, name: string): Promise<string> {
   const { status } = (await client.get(definitionResource, { name })) as unknown as {
     readonly status?: { readonly conditions?: readonly Readonly<Record<string, string>>[] };
   };
-  const said = (status?.conditions ?? [])
+  const reasons = (status?.conditions ?? [])
     .filter((one) => one['status'] !== 'True')
     .map(({ type = '', reason = '', message = '' }) => `${type} is not true: ${reason}: ${message}`);
-  return said.join('; ') || 'it has no conditions';
+  return reasons.join('; ') || 'it has no conditions';
 }

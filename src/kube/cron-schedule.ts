@@ -76,8 +76,8 @@ function scheduleOf(text: string): CronSchedule {
   const [spec, zone] = zoned(text);
   const located = zone === undefined ? {} : { zone };
   if (!spec.startsWith('@')) return { ...fieldsOf(spec), ...located };
-  const known = descriptors[spec];
-  if (known !== undefined) return { ...fieldsOf(known), ...located };
+  const descriptor = descriptors[spec];
+  if (descriptor !== undefined) return { ...fieldsOf(descriptor), ...located };
   if (!spec.startsWith(every)) throw new ScheduleFault(`unrecognized descriptor: ${spec}`);
   const interval = parseDuration(spec.slice(every.length));
   if (typeof interval === 'string') throw new ScheduleFault(`failed to parse duration ${spec}: ${interval}`);

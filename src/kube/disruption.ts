@@ -14,9 +14,9 @@ export interface Termination {
  * Follows `podutil.UpdatePodCondition` as eviction, preemption and node shutdown call it.
  */
 export function terminatedByKubelet(status: PodStatus, pod: Pod, { message, now }: Termination): PodStatus {
-  const held = status.conditions ?? [];
-  const before = held.findIndex(({ type }) => type === 'DisruptionTarget');
-  const old = held[before];
+  const conditions = status.conditions ?? [];
+  const before = conditions.findIndex(({ type }) => type === 'DisruptionTarget');
+  const old = conditions[before];
   const since = old?.status === 'True' ? old.lastTransitionTime : undefined;
   const generation = pod.metadata?.generation;
   const condition: PodCondition = {
@@ -27,5 +27,5 @@ export function terminatedByKubelet(status: PodStatus, pod: Pod, { message, now 
     reason: 'TerminationByKubelet',
     message,
   };
-  return { ...status, conditions: old ? held.with(before, condition) : [...held, condition] };
+  return { ...status, conditions: old ? conditions.with(before, condition) : [...conditions, condition] };
 }

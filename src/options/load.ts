@@ -116,7 +116,7 @@ function noteFlag(origins: Map<string, Origin>, { path, flag }: FlagTarget): voi
 }
 
 function forgetBelow(origins: Map<string, Origin>, key: string): void {
-  for (const known of origins.keys()) if (known.startsWith(`${key}.`)) origins.delete(known);
+  for (const other of origins.keys()) if (other.startsWith(`${key}.`)) origins.delete(other);
 }
 
 /** Returns a function that adds to a fault where its setting comes from, searching the file for settings within merged ones. */

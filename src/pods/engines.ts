@@ -253,14 +253,14 @@ function makeStatusManager(
     clock,
     logger,
     client: kubeClient
-      ? statusClient(kubeClient, { fromWatch, ...(knownPods && { known: knownPods }) })
+      ? statusClient(kubeClient, { fromWatch, ...(knownPods && { knownObjects: knownPods }) })
       : nowhere,
     pods: podManager,
     deletionSafety,
     parallel: statusesAtOnce,
     ...(settle && { settle }),
     listener: {
-      newsTold: metrics.pods.newsTold,
+      changeSent: metrics.pods.changeSent,
       containerEnded: metrics.pods.containerEnded,
       statusSent: (pod) => {
         metrics.starts.statusSent(pod);
@@ -357,7 +357,7 @@ function makeSyncHandler(options: EnginesOptions, parts: Parts): PodSyncHandler 
   return new PodSyncHandler({
     starts: metrics.starts,
     rejected: metrics.pods.rejected,
-    resizeAsked: metrics.pods.resizeAsked,
+    resizeRequested: metrics.pods.resizeRequested,
     clock,
     logger,
     recorder,
@@ -387,7 +387,7 @@ function housekeepingDeps(
     counts: parts.metrics.pods,
     pods: podManager,
     workers: {
-      syncKnownPods: (desired, wanted, known) => podWorkers.syncKnownPods(desired, wanted, known),
+      syncKnownPods: (desired, desiredUids, syncs) => podWorkers.syncKnownPods(desired, desiredUids, syncs),
       startPod: (pod) => {
         const mirrorPod = podManager.getMirrorPodByPod(pod);
         podWorkers.updatePod({ type: 'create', pod, ...(mirrorPod && { mirrorPod }) });
@@ -423,7 +423,7 @@ const remoteCleanups = (
 ): Pick<HousekeepingDeps, 'remains' | 'cleanupProvider'> => ({
   ...(remains && { remains }),
   ...(provider.cleanupPods && {
-    cleanupProvider: async (wanted) => provider.cleanupPods?.(wanted, new AbortController().signal),
+    cleanupProvider: async (retained) => provider.cleanupPods?.(retained, new AbortController().signal),
   }),
 });
 

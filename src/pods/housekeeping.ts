@@ -21,8 +21,8 @@ export interface HousekeepingDeps {
     };
   };
   readonly workers: {
-    /** @param known the map to fill with the remaining workers; other entries are removed */
-    syncKnownPods(desired: readonly Pod[], wanted: Members, known: Map<string, PodWorkerSync>): void;
+    /** @param syncs the map to fill with the remaining workers; other entries are removed */
+    syncKnownPods(desired: readonly Pod[], desiredUids: Members, syncs: Map<string, PodWorkerSync>): void;
     startPod(pod: Pod): void;
     killPod(pod: Pod): void;
     killRuntimePod(running: RuntimePod): void;
@@ -40,8 +40,8 @@ export interface HousekeepingDeps {
   cleanupOrphans(desired: Members, running: Members): Promise<void>;
   /** The clean-up of what a remote provider stores for pods that have ended; absent when it stores nothing. */
   readonly remains?: Pick<Remains, 'sweep' | 'forget'>;
-  /** Removes resources of the provider that belong to no pod in `wanted`; absent when there are none. */
-  cleanupProvider?(wanted: Members): Promise<void>;
+  /** Removes resources of the provider that belong to no pod in `retained`; absent when there are none. */
+  cleanupProvider?(retained: Members): Promise<void>;
   /** Removes cgroups and back-off entries of pods that cannot run (R79). The call records what exists before the pods are read (R67). */
   cleanupNode(): (possiblyRunning: Members) => Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface HousekeepingDeps {
 interface Findings {
   readonly desired: RecurringSet;
   readonly inRuntime: RecurringSet;
-  readonly known: Map<string, PodWorkerSync>;
+  readonly workers: Map<string, PodWorkerSync>;
   /** The pods that ran without being desired in the last pass. */
   orphans: ReadonlySet<string>;
 }
@@ -75,7 +75,7 @@ export class Housekeeping {
     const findings = this.#spare ?? {
       desired: new RecurringSet(),
       inRuntime: new RecurringSet(),
-      known: new Map(),
+      workers: new Map(),
       orphans: new Set(),
     };
     this.#spare = undefined; // a pass that begins before the end of this one makes its own collections
@@ -88,34 +88,34 @@ export class Housekeeping {
 }
 
 async function sweep(deps: HousekeepingDeps, findings: Findings): Promise<void> {
-  const { known, ...sets } = findings;
+  const { workers, ...sets } = findings;
   const cleanupNode = deps.cleanupNode(); // R67: records what exists before the pods are read
   const { pods, mirrors, orphanedMirrorFullNames } = deps.pods.getPodsAndMirrorPods();
   const desired = sets.desired.refill(pods, uidOf);
-  deps.workers.syncKnownPods(pods, desired, known);
+  deps.workers.syncKnownPods(pods, desired, workers);
   const listed = await deps.listPods(); // R70: when it fails the pass ends here
   const running = listed.every(isRunning) ? listed : listed.filter(isRunning);
   const inRuntime = sets.inRuntime.refill(running, ({ uid }) => uid);
   const possiblyRunning: Members = {
-    has: (uid) => (known.get(uid)?.state ?? 'terminated') !== 'terminated',
+    has: (uid) => (workers.get(uid)?.state ?? 'terminated') !== 'terminated',
   };
 
   deps.probes.cleanupPods(possiblyRunning);
   const mirrorUids = new Set(mirrors.map(uidOf));
   deps.statuses.removeOrphanedStatuses({ has: (uid) => desired.has(uid) || mirrorUids.has(uid) });
   deps.allocations.removeOrphanedPods(desired);
-  deps.observations.removeOrphans((uid) => desired.has(uid) || known.has(uid));
+  deps.observations.removeOrphans((uid) => desired.has(uid) || workers.has(uid));
   await attempt(deps.logger, 'orphaned pod directories', () => deps.cleanupOrphans(desired, inRuntime));
   await deleteOrphanedMirrors(deps, orphanedMirrorFullNames);
-  const restarted = restartMissingWorkers(deps, pods, known);
-  finishRejected(deps, pods, known, inRuntime);
-  const orphans = running.filter(({ uid }) => !known.has(uid) && !restarted.has(uid));
+  const restarted = restartMissingWorkers(deps, pods, workers);
+  finishRejected(deps, pods, workers, inRuntime);
+  const orphans = running.filter(({ uid }) => !workers.has(uid) && !restarted.has(uid));
   killOrphans(deps, orphans, findings);
   await attempt(deps.logger, 'cgroups and back-offs', () => cleanupNode(possiblyRunning));
-  const wanted: Members = { has: (uid) => desired.has(uid) || known.has(uid) || restarted.has(uid) };
-  deps.remains?.sweep(listed, (uid) => wanted.has(uid));
-  deps.remains?.forget(wanted);
-  await attempt(deps.logger, 'resources of the provider', async () => deps.cleanupProvider?.(wanted));
+  const retained: Members = { has: (uid) => desired.has(uid) || workers.has(uid) || restarted.has(uid) };
+  deps.remains?.sweep(listed, (uid) => retained.has(uid));
+  deps.remains?.forget(retained);
+  await attempt(deps.logger, 'resources of the provider', async () => deps.cleanupProvider?.(retained));
 }
 
 const isRunning = ({ containers, sandboxes }: RuntimePod): boolean =>
@@ -145,8 +145,8 @@ async function deleteOrphanedMirrors(deps: HousekeepingDeps, fullNames: readonly
 }
 
 /** Gives a worker to desired pods without one, such as a UID that was created again (R75). Returns their UIDs. */
-function restartMissingWorkers(deps: HousekeepingDeps, pods: readonly Pod[], known: Members): Members {
-  const missing = pods.filter((pod) => !known.has(uidOf(pod)) && deps.isActive(pod) && !isMirrorPod(pod));
+function restartMissingWorkers(deps: HousekeepingDeps, pods: readonly Pod[], workers: Members): Members {
+  const missing = pods.filter((pod) => !workers.has(uidOf(pod)) && deps.isActive(pod) && !isMirrorPod(pod));
   for (const pod of missing) {
     deps.workers.startPod(pod);
     deps.counts?.restarted(pod);
@@ -158,14 +158,14 @@ function restartMissingWorkers(deps: HousekeepingDeps, pods: readonly Pod[], kno
 function finishRejected(
   deps: HousekeepingDeps,
   pods: readonly Pod[],
-  known: Members,
+  workers: Members,
   inRuntime: Members,
 ): void {
   pods.forEach((pod) => {
     if (!pod.metadata?.deletionTimestamp) return;
     const uid = uidOf(pod);
     const ended = isTerminalPhase(pod.status?.phase);
-    if (ended && !known.has(uid) && !inRuntime.has(uid)) deps.workers.killPod(pod);
+    if (ended && !workers.has(uid) && !inRuntime.has(uid)) deps.workers.killPod(pod);
   });
 }
 

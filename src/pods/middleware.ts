@@ -88,13 +88,13 @@ export class MiddlewareChain {
     let { container } = context;
     let volumes = context.pod.spec?.volumes;
     for (const one of this.#all) {
-      const given = { ...context, container };
+      const shared = { ...context, container };
       const mounts = await this.#call(one, 'mounts', context.signal, (signal) =>
-        one.mounts?.({ ...given, signal }),
+        one.mounts?.({ ...shared, signal }),
       );
       if (mounts) ({ container, volumes } = withExtraMounts(container, volumes, validMounts(one, mounts)));
       const options = await this.#call(one, 'containerOptions', context.signal, (signal) =>
-        one.containerOptions?.({ ...given, container, signal }),
+        one.containerOptions?.({ ...shared, container, signal }),
       );
       if (options) container = withContainerOptions(container, validOptions(one, options));
     }
@@ -106,12 +106,12 @@ export class MiddlewareChain {
     const layers = this.#all.filter((one) => 'providerSync' in one);
     if (layers.length === 0) return provider;
     const syncPod = (request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> => {
-      const layer = (index: number, given: SyncPodRequest): Promise<PodSyncResult> => {
+      const layer = (index: number, current: SyncPodRequest): Promise<PodSyncResult> => {
         const one = layers[index];
-        if (!one) return provider.syncPod(given, signal);
+        if (!one) return provider.syncPod(current, signal);
         const next = (changed: SyncPodRequest): Promise<PodSyncResult> => layer(index + 1, changed);
         return named(one, 'providerSync', async () => {
-          const result = await one.providerSync?.(given, next, signal);
+          const result = await one.providerSync?.(current, next, signal);
           if (!Array.isArray(result?.results))
             throw invalid('must return the result of next, or another one');
           return result;

@@ -14,8 +14,8 @@ export function withExtraMounts(
   mounts: readonly ExtraMount[],
 ): { readonly container: Container; readonly volumes: Volumes } {
   const paths = new Set(mounts.map(({ mountPath }) => mountPath));
-  const known = new Map((volumes ?? []).map((volume) => [volume.name, volume]));
-  for (const { hostPath } of mounts) known.set(volumeName(hostPath), hostVolume(hostPath));
+  const byName = new Map((volumes ?? []).map((volume) => [volume.name, volume]));
+  for (const { hostPath } of mounts) byName.set(volumeName(hostPath), hostVolume(hostPath));
   const own = (container.volumeMounts ?? []).filter(({ mountPath }) => !paths.has(mountPath));
   const added = mounts.map(({ hostPath, mountPath, readOnly = true }) => ({
     name: volumeName(hostPath),
@@ -24,7 +24,7 @@ export function withExtraMounts(
   }));
   return {
     container: { ...container, volumeMounts: [...own, ...added] },
-    volumes: [...known.values()],
+    volumes: [...byName.values()],
   };
 }
 

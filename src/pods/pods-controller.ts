@@ -86,7 +86,7 @@ export interface PodsControllerOptions {
   readonly sourcesReady: SourcesSeen;
   /** The API client. When absent the agent is standalone: static pods run and no status is written (R25). */
   readonly kubeClient?: ApiClient;
-  /** The objects of the node's pod informer (`Informer.known`); with them, sending a status takes half the parsing. */
+  /** The objects of the node's pod informer (`Informer.knownObjects`); with them, sending a status takes half the parsing. */
   readonly knownPods?: KnownObjects<Pod>;
   /** Returns the last observed node. */
   readonly nodeGetter: (() => Node | undefined) | NodeGetter;

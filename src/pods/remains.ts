@@ -75,10 +75,10 @@ export class Remains {
   }
 
   /** Forgets pods that are removed and no longer desired. */
-  forget(wanted: Members): void {
-    for (const uid of this.#gone) if (!wanted.has(uid)) this.#gone.delete(uid);
+  forget(retained: Members): void {
+    for (const uid of this.#gone) if (!retained.has(uid)) this.#gone.delete(uid);
     for (const uid of this.#nextTry.keys())
-      if (!wanted.has(uid) && !this.#suspects.has(uid)) this.#nextTry.delete(uid);
+      if (!retained.has(uid) && !this.#suspects.has(uid)) this.#nextTry.delete(uid);
   }
 
   #begin({ uid, name, namespace }: PodRef, pod: Pod | undefined): void {

@@ -70,7 +70,7 @@ export interface SyncHandlerDeps {
   /** Counts rejected pods, for metrics. */
   readonly rejected?: (reason: string) => void;
   /** Counts requested resizes, for metrics. */
-  readonly resizeAsked?: (old: Pod, next: Pod) => void;
+  readonly resizeRequested?: (old: Pod, next: Pod) => void;
   /** The QoS class for a pod's status. */
   readonly qosOf: (pod: Pod) => string;
   /** True once all pod sources were seen (R15). No pod is deleted before (R60). */
@@ -176,7 +176,7 @@ export class PodSyncHandler {
     this.#observed(pods);
     for (const pod of pods) {
       const old = this.#deps.pods.getPodByUID(uidOf(pod));
-      if (old) this.#deps.resizeAsked?.(old, pod);
+      if (old) this.#deps.resizeRequested?.(old, pod);
       this.#deps.pods.updatePod(pod);
       const { mirror, wasMirror } = this.#deps.pods.getPodAndMirrorPod(pod);
       if (wasMirror) {
@@ -299,10 +299,10 @@ export class PodSyncHandler {
 /** The trigger for pending resizes when the pod has ended or uses less CPU or memory than before (R65). */
 function makesRoom(before: Pod | undefined, after: Pod): ResizeTrigger | undefined {
   if (!before) return undefined;
-  const [held, holds] = [before, after].map((pod) => podRequests(pod, { useStatusResources: true }));
+  const [previous, next] = [before, after].map((pod) => podRequests(pod, { useStatusResources: true }));
   const shrank = ['cpu', 'memory'].some(
     (name) =>
-      compareQuantities(ownMember(holds, name) ?? zeroQuantity, ownMember(held, name) ?? zeroQuantity) < 0,
+      compareQuantities(ownMember(next, name) ?? zeroQuantity, ownMember(previous, name) ?? zeroQuantity) < 0,
   );
   if (shrank) return 'pod_resized';
   return isTerminalPhase(after.status?.phase) && !isTerminalPhase(before.status?.phase)

@@ -193,10 +193,10 @@ class Standalone extends CoreWorkers implements StandalonePodWorkers {
       super.updatePod(update);
       return;
     }
-    const known = update.pod !== undefined || (update.runningPod !== undefined && update.type === 'kill');
+    const hasPod = update.pod !== undefined || (update.runningPod !== undefined && update.type === 'kill');
     const once = completed && this.#once(completed);
     super.updatePod({ ...update, kill: { ...kill, ...(once && { completed: once }) } });
-    if (!known) once?.();
+    if (!hasPod) once?.();
   }
 
   podWorkerState(uid: string): PodWorkerState | undefined {

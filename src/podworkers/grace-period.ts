@@ -28,7 +28,7 @@ export function effectiveGracePeriod({ current, pod, override }: GracePeriodSour
   const wishes = [pod?.metadata?.deletionGracePeriodSeconds, override].filter((wish) => wish !== undefined);
   const shortest = wishes.reduce((grace, wish) => (grace === 0 || wish < grace ? wish : grace), current);
   const fallback = pod?.spec?.terminationGracePeriodSeconds ?? 0;
-  const wanted = current === 0 && wishes.length === 0 ? fallback : shortest;
-  const gracePeriodSeconds = Math.max(wanted, minimumGracePeriodSeconds);
+  const seconds = current === 0 && wishes.length === 0 ? fallback : shortest;
+  const gracePeriodSeconds = Math.max(seconds, minimumGracePeriodSeconds);
   return { gracePeriodSeconds, shortened: current !== 0 && current !== gracePeriodSeconds };
 }

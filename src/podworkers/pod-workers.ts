@@ -144,25 +144,25 @@ export class PodWorkers {
    * Forgets finished pods that are not desired or whose UID was created again, terminates orphans, and returns the remaining workers by
    * UID. Called by housekeeping (R123…R127).
    *
-   * @param wanted the UIDs of `desired`, for callers that have already computed them
-   * @param known the map to fill and return, for callers that reuse one; entries of forgotten workers are removed
+   * @param desiredUids the UIDs of `desired`, for callers that have already computed them
+   * @param syncs the map to fill and return, for callers that reuse one; entries of forgotten workers are removed
    */
   syncKnownPods(
     desired: readonly Pod[],
-    wanted: Members = new Set(desired.map(uidOf)),
-    known: Map<string, PodWorkerSync> = new Map<string, PodWorkerSync>(),
+    desiredUids: Members = new Set(desired.map(uidOf)),
+    syncs: Map<string, PodWorkerSync> = new Map<string, PodWorkerSync>(),
   ): Map<string, PodWorkerSync> {
     this.#podsSynced = true;
     this.#workers.forEach((worker, uid) => {
-      const orphan = !wanted.has(uid);
+      const orphan = !desiredUids.has(uid);
       worker.sweep(orphan);
-      if (this.#workers.has(uid)) known.set(uid, syncOf(worker.state, orphan));
+      if (this.#workers.has(uid)) syncs.set(uid, syncOf(worker.state, orphan));
     });
-    if (known.size > this.#workers.size)
-      known.forEach((_, uid) => {
-        if (!this.#workers.has(uid)) known.delete(uid);
+    if (syncs.size > this.#workers.size)
+      syncs.forEach((_, uid) => {
+        if (!this.#workers.has(uid)) syncs.delete(uid);
       });
-    return known;
+    return syncs;
   }
 
   /** The state of every worker, for metrics. Unlike {@link syncKnownPods} it changes nothing. */

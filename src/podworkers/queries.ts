@@ -71,9 +71,9 @@ export interface PodWorkerSync {
  */
 export function syncOf(state: PodState, orphan: boolean): PodWorkerSync {
   const { pod } = state.active ?? state.pending ?? {};
-  const known = knownSyncs[workTypeOf(state)][orphan ? 1 : 0];
-  if (!pod) return known.runtimeOnly;
-  return isStaticPod(pod) ? known.static : known.configured;
+  const syncs = knownSyncs[workTypeOf(state)][orphan ? 1 : 0];
+  if (!pod) return syncs.runtimeOnly;
+  return isStaticPod(pod) ? syncs.static : syncs.configured;
 }
 
 const syncsOf = (
@@ -85,11 +85,11 @@ const syncsOf = (
   static: { state, orphan, hasConfig: true, static: true },
 });
 
-const wantedAndOrphan = (state: WorkType) => [syncsOf(state, false), syncsOf(state, true)] as const;
+const desiredAndOrphan = (state: WorkType) => [syncsOf(state, false), syncsOf(state, true)] as const;
 
 /** All possible summaries, precomputed: every housekeeping pass needs one for each pod. */
 const knownSyncs = {
-  sync: wantedAndOrphan('sync'),
-  terminating: wantedAndOrphan('terminating'),
-  terminated: wantedAndOrphan('terminated'),
+  sync: desiredAndOrphan('sync'),
+  terminating: desiredAndOrphan('terminating'),
+  terminated: desiredAndOrphan('terminated'),
 } as const satisfies Record<WorkType, unknown>;

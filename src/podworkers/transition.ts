@@ -89,25 +89,25 @@ export function transition(state: PodState, event: PodEvent, now: number): Step 
 
 // ── updates ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function update(known: PodState, event: Extract<PodEvent, { type: 'update' }>, now: number): Step {
-  const options = withKnownPod(known, event.options);
+function update(state: PodState, event: Extract<PodEvent, { type: 'update' }>, now: number): Step {
+  const options = withKnownPod(state, event.options);
   const runtimeOnly = event.options.pod === undefined;
-  const seen = runtimeOnly ? { ...known, observedRuntime: true } : known;
-  if (!event.firstSight && seen.phase !== 'sync' && options.type === 'create')
-    return refuse({ ...seen, restartRequested: true }, options); // R92: even when finished
-  switch (seen.phase) {
+  const current = runtimeOnly ? { ...state, observedRuntime: true } : state;
+  if (!event.firstSight && current.phase !== 'sync' && options.type === 'create')
+    return refuse({ ...current, restartRequested: true }, options); // R92: even when finished
+  switch (current.phase) {
     case 'sync': {
       const reason = endReason(options, runtimeOnly);
       return reason
-        ? updateEnding(terminating(seen, now, reason), options, true)
-        : updateWithoutKill(seen, options); // R97: there is nothing to kill
+        ? updateEnding(terminating(current, now, reason), options, true)
+        : updateWithoutKill(current, options); // R97: there is nothing to kill
     }
     case 'terminating':
-      return updateEnding(seen, options, false);
+      return updateEnding(current, options, false);
     case 'terminated': // R95: an old listing may still show what has ended
-      return runtimeOnly ? refuse(seen, options) : updateWithoutKill(seen, options);
+      return runtimeOnly ? refuse(current, options) : updateWithoutKill(current, options);
     case 'finished': // R93
-      return refuse(seen, options);
+      return refuse(current, options);
   }
 }
 

@@ -118,13 +118,17 @@ interface Decision {
   readonly set?: ProbeResult;
 }
 
-interface Known {
+interface RunningContainer {
   readonly status: PodStatus;
   readonly container: ContainerStatus;
   readonly now: number;
 }
 
-function decide(target: ProbeTarget, state: WorkerState, { status, container, now }: Known): Decision {
+function decide(
+  target: ProbeTarget,
+  state: WorkerState,
+  { status, container, now }: RunningContainer,
+): Decision {
   const { type, pod, probe } = target;
   if (state.onHold) return { next: 'wait' };
   const { running, terminated } = container.state ?? {};

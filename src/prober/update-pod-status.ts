@@ -66,8 +66,8 @@ const withStarted = (status: ContainerStatus, started: boolean): ContainerStatus
   status.started === started ? status : { ...status, started };
 
 /** Sets `ready` of an init container: true once it has exited with 0. */
-function withInitReady(status: ContainerStatus, known: ReadonlyMap<string, boolean>): ContainerStatus {
-  const done = known.has(status.name) && status.state?.terminated?.exitCode === 0;
+function withInitReady(status: ContainerStatus, names: ReadonlyMap<string, boolean>): ContainerStatus {
+  const done = names.has(status.name) && status.state?.terminated?.exitCode === 0;
   return done && !status.ready ? { ...status, ready: true } : status;
 }
 

@@ -74,9 +74,9 @@ class Follower {
   readonly #to: Writable;
   readonly #file: number;
   #offset: number;
-  #held = false;
+  #isPaused = false;
   readonly #goOn = (): void => {
-    this.#held = false;
+    this.#isPaused = false;
     this.read();
   };
 
@@ -91,7 +91,7 @@ class Follower {
 
   /** Writes available output until the client's buffer is full. */
   read(): void {
-    while (!this.#held) {
+    while (!this.#isPaused) {
       this.#offset = Math.max(this.#offset, this.#container.freedOutput(this.#name));
       const { size } = fstatSync(this.#file);
       if (size < this.#offset) this.#offset = 0; // truncated by its container
@@ -100,14 +100,14 @@ class Follower {
       const bytes = readSync(this.#file, chunk, 0, chunkBytes, this.#offset);
       if (bytes === 0) return;
       this.#offset += bytes;
-      this.#held = !this.#to.write(chunk.subarray(0, bytes));
+      this.#isPaused = !this.#to.write(chunk.subarray(0, bytes));
     }
   }
 
   /** Writes all remaining output. @throws the signal's reason */
   async rest(signal: AbortSignal): Promise<void> {
     this.read();
-    while (this.#held) {
+    while (this.#isPaused) {
       await once(this.#to, 'drain', { signal });
       this.read();
     }

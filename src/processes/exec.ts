@@ -209,7 +209,7 @@ function startScript(
   program: string | undefined,
 ): ChildProcess {
   const { prefix, shell, tools, user, root } = plan;
-  const held = terminal
+  const wrapper = terminal
     ? [
         terminal.script,
         '-qefc',
@@ -218,7 +218,7 @@ function startScript(
         '/dev/null',
       ]
     : [shell, launchScriptPath];
-  const [file = '', ...args] = [...prefix, ...held];
+  const [file = '', ...args] = [...prefix, ...wrapper];
   const script = unlinkedFile(join(plan.scratch, 'exec.sh'), launchScript(plan, tools, program), user.uid);
   try {
     return spawnProgram(file, args, {
@@ -245,7 +245,7 @@ function startScript(
  * @returns a function to call with the error output when the command has ended; it throws {AgentError} `internal` when the kernel refused
  * the program
  */
-function launchReport(child: ChildProcess, plan: ExecPlan): (said: () => string) => Promise<void> {
+function launchReport(child: ChildProcess, plan: ExecPlan): (errorText: () => string) => Promise<void> {
   const from = (child.stdio as readonly unknown[])[launchFd.fault] as Readable | null | undefined;
   if (!from) return () => Promise.resolve();
   // The pipe closes when the program starts, as the program does not inherit it, or when the launcher exits.
@@ -257,9 +257,10 @@ function launchReport(child: ChildProcess, plan: ExecPlan): (said: () => string)
         resolve(text);
       });
   });
-  return async (said) => {
+  return async (errorText) => {
     const code = Number.parseInt(await ended, 10);
-    if (!Number.isNaN(code)) throw new AgentError('internal', execFault(launchFault(plan, code, said())));
+    if (!Number.isNaN(code))
+      throw new AgentError('internal', execFault(launchFault(plan, code, errorText())));
   };
 }
 

@@ -65,15 +65,15 @@ export function findProgram(name: string, { path, workingDir, user }: ProgramSea
  * Returns the message of a failed launch, as by runc.
  *
  * @param code exit code of the launcher
- * @param said error output of its shell, which ends with the kernel's message
+ * @param errorText error output of its shell, which ends with the kernel's message
  */
 export function launchFault(
   { argv, workingDir }: Pick<LaunchWords, 'argv' | 'workingDir'>,
   code: number,
-  said: string,
+  errorText: string,
 ): string {
   const name = argv[0] ?? '';
-  const why = /: ([A-Z][a-z]+(?: [a-z]+)+)\s*$/.exec(said)?.[1]?.toLowerCase();
+  const why = /: ([A-Z][a-z]+(?: [a-z]+)+)\s*$/.exec(errorText)?.[1]?.toLowerCase();
   if (code === launchCodes.directory)
     return `chdir to cwd ("${workingDir}") set in config.json failed: ${why ?? 'permission denied'}`;
   if (why === 'exec format error' || why === 'no such file or directory') return `exec ${name}: ${why}`;

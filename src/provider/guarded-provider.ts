@@ -431,8 +431,8 @@ const toObservations =
   };
 
 function admission(answer: unknown): ProviderAdmission {
-  const said = answer as Partial<ProviderAdmission> | null | undefined;
-  if (typeof said?.admit === 'boolean') return said as ProviderAdmission;
+  const result = answer as Partial<ProviderAdmission> | null | undefined;
+  if (typeof result?.admit === 'boolean') return result as ProviderAdmission;
   if (answer instanceof Promise)
     throw new AgentError('internal', 'the answer is a promise; admit must be synchronous');
   throw new AgentError('internal', 'the answer has no "admit" that is true or false');

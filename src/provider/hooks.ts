@@ -39,11 +39,11 @@ export interface ProviderHooks {
   deletePod?(ref: PodRef, pod: Pod | undefined, signal: AbortSignal): Promise<void>;
 
   /**
-   * Removes resources other than pods (networks, volumes, registrations) that belong to no pod in `wanted`, the pods that are desired or
+   * Removes resources other than pods (networks, volumes, registrations) that belong to no pod in `retained`, the pods that are desired or
    * still have a worker. Called after each housekeeping pass (every 2 s) in which all pod sources were complete and the listing succeeded.
    * Must be cheap when there is nothing to remove.
    */
-  cleanupPods?(wanted: PodSet, signal: AbortSignal): Promise<void>;
+  cleanupPods?(retained: PodSet, signal: AbortSignal): Promise<void>;
 
   /**
    * Registers a listener for changed pods, for providers whose backend notifies them. An observation replaces the agent's view of the pod

@@ -82,15 +82,15 @@ export class RequestHandler {
     const { authorizer, nodeName, logger } = this.#options;
     const verb = verbOf(request.method);
     const subresources = subresourcesOf(request.target);
-    const wanted = `user=${user.name}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}]`;
+    const attributes = `user=${user.name}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}]`;
     try {
       for (const subresource of subresources)
         if (await authorizer.authorize({ user, verb, subresource, nodeName })) return undefined;
     } catch (reason) {
       logger.error('cannot authorize request', { user: user.name, err: messageOf(reason) });
-      return text(500, `Authorization error (${wanted})`);
+      return text(500, `Authorization error (${attributes})`);
     }
-    return text(403, `Forbidden (${wanted})\n`);
+    return text(403, `Forbidden (${attributes})\n`);
   }
 
   async #userOf(request: ServerRequest): Promise<User | undefined> {

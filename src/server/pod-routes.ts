@@ -87,9 +87,9 @@ const only =
     const deps = depsOf(options);
     const streams = { host: options.host, clock: deps.clock, times: streamTimes };
     const all = [...defaultServices(deps), ...debuggingServices(deps), ...streamServices(streams)];
-    const isWanted = ({ patterns }: Service): boolean =>
+    const isServed = ({ patterns }: Service): boolean =>
       patterns.some((pattern) => roots.includes(pattern.replace(/\/$/, '')));
-    return handlerOf(options, all.filter(isWanted));
+    return handlerOf(options, all.filter(isServed));
   };
 
 /** Handles `/exec/{namespace}/{pod}[/{uid}]/{container}`. Follows virtual-kubelet's `HandleContainerExec`. */

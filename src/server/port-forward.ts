@@ -69,7 +69,7 @@ export async function servePortForward(
   const gone = new AbortController();
   const onStream = (stream: SpdyStream): void => {
     const { id, type, port } = requestOf(stream);
-    const known = pairs.get(id) ?? {
+    const pending = pairs.get(id) ?? {
       stop: clock.timer(times.creationMs, () => {
         const half = pairs.get(id);
         pairs.delete(id);
@@ -77,8 +77,8 @@ export async function servePortForward(
         half?.error?.end('timed out waiting for streams');
       }),
     };
-    if (known[type]) throw new AgentError('invalid_argument', `stream ${type} of request ${id} exists`);
-    const pair = { ...known, [type]: stream };
+    if (pending[type]) throw new AgentError('invalid_argument', `stream ${type} of request ${id} exists`);
+    const pair = { ...pending, [type]: stream };
     pairs.set(id, pair);
     if (!pair.data || !pair.error) return;
     pair.stop();

@@ -46,18 +46,19 @@ export function serve(routes: readonly Route[], call: Call): Promise<Reply> | Re
   return found.handle(call);
 }
 
-function fits(wanted: Route['parts'], parts: readonly string[]): boolean {
-  if (wanted === 'some') return parts.length > 0;
-  if (typeof wanted === 'string') return wanted === 'any' || (parts.length === 1 && parts[0] === wanted);
-  return wanted.includes(parts.length);
+function fits(expected: Route['parts'], parts: readonly string[]): boolean {
+  if (expected === 'some') return parts.length > 0;
+  if (typeof expected === 'string')
+    return expected === 'any' || (parts.length === 1 && parts[0] === expected);
+  return expected.includes(parts.length);
 }
 
 /** Reports whether an `Accept` header accepts a media type: by its name or with `*` for both parts, since go-restful knows no other wildcard. */
 export function accepts(header: string | undefined, mediaType: string): boolean {
   if (header === undefined || header === '') return true;
   return header.split(',').some((part) => {
-    const wanted = part.split(';')[0]?.trim();
-    return wanted === '*/*' || (wanted !== '' && wanted === mediaType);
+    const accepted = part.split(';')[0]?.trim();
+    return accepted === '*/*' || (accepted !== '' && accepted === mediaType);
   });
 }
 

@@ -22,8 +22,8 @@ export class TtlCache<V> {
 
   /** @param ttlMs returns how long a value is cached */
   get(key: string, fetch: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
-    const known = this.#entries.get(key);
-    if (known && known.until > steadyNow(this.#clock)) return Promise.resolve(known.value);
+    const cached = this.#entries.get(key);
+    if (cached && cached.until > steadyNow(this.#clock)) return Promise.resolve(cached.value);
     const pending = this.#pending.get(key);
     if (pending) return pending;
     const fetched = fetch()

@@ -10,7 +10,7 @@ type Labels = Readonly<Record<string, string>>;
 const seconds = (nanos: number | undefined): number | undefined =>
   nanos === undefined ? undefined : nanos / 1e9;
 
-const known = (labels: Labels, value: number | undefined, at?: number): readonly Sample[] =>
+const samples = (labels: Labels, value: number | undefined, at?: number): readonly Sample[] =>
   value === undefined ? [] : [{ labels, value, ...(at !== undefined && { at }) }];
 
 interface Row {
@@ -121,13 +121,13 @@ export function resourceMetrics(usage: Usage | undefined): readonly MetricFamily
   const { node, pods } = usage;
   return [
     error,
-    ...nodeRows.map(({ of, ...row }) => ({ ...row, samples: known({}, of(node), node.at) })),
+    ...nodeRows.map(({ of, ...row }) => ({ ...row, samples: samples({}, of(node), node.at) })),
     ...containerRows.map(({ of, ...row }) => ({ ...row, samples: containerSamples(pods, of) })),
     { ...startTimeRow, samples: startTimes(pods) },
     ...podRows.map(({ of, ...row }) => ({
       ...row,
       samples: pods.flatMap((pod) =>
-        known({ namespace: pod.namespace, pod: pod.name }, of(sumOf(pod)), node.at),
+        samples({ namespace: pod.namespace, pod: pod.name }, of(sumOf(pod)), node.at),
       ),
     })),
   ];
@@ -138,14 +138,14 @@ const containerSamples = (
   of: (one: ContainerUsage) => number | undefined,
 ): readonly Sample[] =>
   pods.flatMap(({ namespace, name: pod, containers }) =>
-    containers.flatMap((one) => known({ container: one.name, namespace, pod }, of(one), one.at)),
+    containers.flatMap((one) => samples({ container: one.name, namespace, pod }, of(one), one.at)),
   );
 
 /** Container start times, the one family whose samples have no timestamp. */
 const startTimes = (pods: readonly ServedPodUsage[]): readonly Sample[] =>
   pods.flatMap(({ namespace, name: pod, containers }) =>
     containers.flatMap(({ name, startedAt }) =>
-      known({ container: name, namespace, pod }, startedAt === undefined ? undefined : startedAt / 1000),
+      samples({ container: name, namespace, pod }, startedAt === undefined ? undefined : startedAt / 1000),
     ),
   );
 
@@ -218,7 +218,7 @@ const containerMetrics = (pods: readonly ServedPodUsage[]): readonly MetricFamil
     ...family,
     samples: pods.flatMap((pod) =>
       pod.containers.flatMap((one) =>
-        known({ ...cadvisorLabels(pod, one), ...ownLabels[family.name] }, of(one), one.at),
+        samples({ ...cadvisorLabels(pod, one), ...ownLabels[family.name] }, of(one), one.at),
       ),
     ),
   }));

@@ -17,12 +17,12 @@ const versions = ['v1beta1', 'v1alpha1'];
 export const pageHead = (name: string): string =>
   `\nkubelet ${name}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n`;
 
-interface Wanted {
+interface MediaRange {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-const wantedOf = (header: string): readonly Wanted[] =>
+const mediaRangesOf = (header: string): readonly MediaRange[] =>
   header.split(',').map((part) => {
     const [type = '', ...rest] = part.split(';').map((word) => word.trim());
     const parameters = new Map(
@@ -37,8 +37,8 @@ const wantedOf = (header: string): readonly Wanted[] =>
 /** Answers a page in the form that the client accepts. Any method is served. */
 export function zpage({ kind, text: shown, body }: ZPage, { headers }: ServerRequest): Reply {
   const { accept = '' } = headers;
-  const wanted = wantedOf(accept === '' ? '*/*' : accept);
-  for (const { type, parameters } of wanted) {
+  const accepted = mediaRangesOf(accept === '' ? '*/*' : accept);
+  for (const { type, parameters } of accepted) {
     if (type === '*/*' || type === 'text/*' || type === 'text/plain') return text(200, shown);
     const version = versions.find((one) => one === parameters.get('v'));
     if (type !== 'application/json' || version === undefined) continue;
@@ -59,13 +59,13 @@ export function zpage({ kind, text: shown, body }: ZPage, { headers }: ServerReq
       }),
     };
   }
-  return notAcceptable(new Set(wanted.map(({ type }) => type)));
+  return notAcceptable(new Set(accepted.map(({ type }) => type)));
 }
 
 /** Returns the refusal in the form that the client accepts, by default as indented JSON. */
-function notAcceptable(taken: ReadonlySet<string>): Reply {
+function notAcceptable(accepted: ReadonlySet<string>): Reply {
   const types = 'application/json, application/yaml, text/plain';
-  if (taken.has('application/yaml'))
+  if (accepted.has('application/yaml'))
     return {
       status: 406,
       headers: { 'Content-Type': 'application/yaml' },
@@ -80,7 +80,7 @@ function notAcceptable(taken: ReadonlySet<string>): Reply {
     reason: 'NotAcceptable',
     code: 406,
   };
-  const body = taken.has('application/json')
+  const body = accepted.has('application/json')
     ? `${JSON.stringify(status)}\n`
     : JSON.stringify(status, undefined, 2);
   return { status: 406, headers: { 'Content-Type': 'application/json' }, body };

@@ -180,10 +180,10 @@ const ready: NodeStatusSetter = (node, now) => readyCondition(node, now, { runti
 function nodeClient({ client, nodes }: Pick<KeeperDeps, 'client' | 'nodes'>): NodeClient {
   const plain = new ResourceClient<Node>(client, nodeResource);
   return {
-    get: (name, options) => client.get(nodeResource, { name }, { ...options, known: nodes.cache }),
+    get: (name, options) => client.get(nodeResource, { name }, { ...options, knownObjects: nodes.cache }),
     create: (node, options) => plain.create(node, options),
     patch: (name, patch, options) =>
-      client.patch(nodeResource, { name }, patch, { ...options, known: nodes.cache }),
+      client.patch(nodeResource, { name }, patch, { ...options, knownObjects: nodes.cache }),
     delete: (name, options) => plain.delete(name, options),
   };
 }

@@ -237,7 +237,7 @@ export class Simulation implements FaultTarget {
         ...{ client, clock, leaseDurationSeconds, reportIntervalMs },
         logger: this.#logger,
         recorder: this.#recorder.recorderOf(name),
-        nodes: { cache: nodes.known, get: (key) => nodes.store.get(key) },
+        nodes: { cache: nodes.knownObjects, get: (key) => nodes.store.get(key) },
       },
       {
         identity: {
@@ -253,7 +253,7 @@ export class Simulation implements FaultTarget {
     const { isPlayed = () => false } = this.#options;
     const node = new SimulatedNode(
       {
-        ...{ client, clock: this.#timers, logger: this.#logger, knownPods: this.pods.known },
+        ...{ client, clock: this.#timers, logger: this.#logger, knownPods: this.pods.knownObjects },
         recorderOf: (host) => this.#recorder.recorderOf(host),
         podsOf: (host) => this.pods.store.byIndex('node', host).filter((pod) => !isPlayed(pod)),
         makeProvider: () => this.#makeProvider(name),

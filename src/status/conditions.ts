@@ -230,9 +230,9 @@ export function needsReadinessReconcile(pod: Pod): boolean {
   if ((pod.spec?.readinessGates ?? []).length === 0) return false;
   const { conditions, containerStatuses, phase } = pod.status ?? {};
   const current = conditionOf(conditions, 'Ready');
-  const wanted = readyCondition(pod, conditions, containerStatuses, phase);
+  const expected = readyCondition(pod, conditions, containerStatuses, phase);
   return (
     current !== undefined &&
-    (current.status !== wanted.status || (current.message ?? '') !== (wanted.message ?? ''))
+    (current.status !== expected.status || (current.message ?? '') !== (expected.message ?? ''))
   );
 }

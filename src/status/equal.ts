@@ -48,8 +48,8 @@ function sameConditions(old: readonly PodCondition[], next: readonly PodConditio
   return (
     old.filter(counts).length === counted.length &&
     counted.every((condition) => {
-      const held = conditionOf(old, condition.type);
-      return held !== undefined && sameCondition(held, condition);
+      const previous = conditionOf(old, condition.type);
+      return previous !== undefined && sameCondition(previous, condition);
     })
   );
 }

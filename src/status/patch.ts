@@ -77,15 +77,15 @@ function changeOf(old: unknown, next: unknown, shape: Shape): unknown {
 /** The changes of the members of an object; an element of a list is identified by its `key`. */
 function memberChanges(old: Json, next: Json, shape: Shape, key?: string): Json | undefined {
   const changes: Changes = {};
-  let said = 0;
+  let count = 0;
   namesOf(next, shape, old).forEach((name) => {
     const change = name === key ? wireMember(next, name, shape) : memberChange(old, next, name, shape);
     if (change === undefined) return;
     setOwn(changes, name, change);
-    said++;
+    count++;
   });
   // the key alone is no change
-  return said > (key === undefined ? 0 : 1) ? changes : undefined;
+  return count > (key === undefined ? 0 : 1) ? changes : undefined;
 }
 
 function memberChange(old: Json, next: Json, name: string, shape: Shape): unknown {

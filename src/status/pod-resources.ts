@@ -67,15 +67,15 @@ interface Allocated {
   readonly limits: ResourceList;
 }
 
-const known = new WeakMap<PodSpec, Allocated>();
+const cache = new WeakMap<PodSpec, Allocated>();
 
 /** The sums of a spec, computed once per spec. */
 function allocatedOf(pod: Pod): Allocated {
   const spec = pod.spec ?? { containers: [] };
-  let found = known.get(spec);
+  let found = cache.get(spec);
   if (!found) {
     found = { requests: resourceListOf(podRequests(pod)), limits: resourceListOf(podLimits(pod)) };
-    known.set(spec, found);
+    cache.set(spec, found);
   }
   return found;
 }

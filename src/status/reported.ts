@@ -75,10 +75,10 @@ export function withReportedConditions(
     disruption?.status === 'True' && conditionOf(conditions, 'DisruptionTarget')?.status !== 'True';
   return ['ContainersReady', 'Ready'].reduce(
     (list, type) => {
-      const said = conditionOf(reported.conditions, type);
+      const condition = conditionOf(reported.conditions, type);
       const own = conditionOf(list, type);
-      if (said?.status !== 'False' || own?.status !== 'True') return list;
-      const { reason, message } = said;
+      if (condition?.status !== 'False' || own?.status !== 'True') return list;
+      const { reason, message } = condition;
       return replaceOrAppend(list, {
         ...own,
         status: 'False',

@@ -61,10 +61,10 @@ export class ResizeStatuses {
   }
 
   #setPending(uid: string, report: ResizeReport): boolean {
-    const held = this.#byUid.get(uid);
-    const pending = pendingCondition(held?.pending, report, rfc3339(this.#clock.now()));
-    this.#byUid.set(uid, { ...held, pending });
-    return pendingChanged(held?.pending, pending);
+    const entry = this.#byUid.get(uid);
+    const pending = pendingCondition(entry?.pending, report, rfc3339(this.#clock.now()));
+    this.#byUid.set(uid, { ...entry, pending });
+    return pendingChanged(entry?.pending, pending);
   }
 
   /** Records a resize in progress. Returns whether the condition changed, and the generation at which the resize began. */
@@ -72,11 +72,11 @@ export class ResizeStatuses {
     uid: string,
     report: ResizeReport,
   ): { readonly changed: boolean; readonly observedGeneration: number } {
-    const held = this.#byUid.get(uid);
-    const inProgress = inProgressCondition(held?.inProgress, report, rfc3339(this.#clock.now()));
-    this.#byUid.set(uid, { ...held, inProgress });
+    const entry = this.#byUid.get(uid);
+    const inProgress = inProgressCondition(entry?.inProgress, report, rfc3339(this.#clock.now()));
+    this.#byUid.set(uid, { ...entry, inProgress });
     return {
-      changed: inProgressChanged(held?.inProgress, inProgress),
+      changed: inProgressChanged(entry?.inProgress, inProgress),
       observedGeneration: inProgress.observedGeneration ?? 0,
     };
   }
@@ -87,11 +87,11 @@ export class ResizeStatuses {
 
   /** Removes the resize in progress. Returns whether there was one, and its generation. */
   clearInProgress(uid: string): { readonly cleared: boolean; readonly observedGeneration: number } {
-    const held = this.#byUid.get(uid);
-    this.#keep(uid, { pending: held?.pending });
+    const entry = this.#byUid.get(uid);
+    this.#keep(uid, { pending: entry?.pending });
     return {
-      cleared: held?.inProgress !== undefined,
-      observedGeneration: held?.inProgress?.observedGeneration ?? 0,
+      cleared: entry?.inProgress !== undefined,
+      observedGeneration: entry?.inProgress?.observedGeneration ?? 0,
     };
   }
 

@@ -15,7 +15,7 @@ export interface StatusClient {
 /** The options of {@link statusClient}. */
 export interface StatusClientOptions {
   /** The objects of the pod informer, if there is one. Most responses hold the same bytes and then need no parsing. */
-  readonly known?: KnownObjects<Pod>;
+  readonly knownObjects?: KnownObjects<Pod>;
   /**
    * Reads a pod from the informer or from the response to the last patch, and sends a GET only where neither may be the newest or where a
    * patch was refused. Default false: a GET precedes each patch, as in the kubelet (R191).
@@ -31,27 +31,27 @@ export interface StatusClientOptions {
  */
 export function statusClient(
   api: ApiClient,
-  { known, fromWatch = false }: StatusClientOptions = {},
+  { knownObjects, fromWatch = false }: StatusClientOptions = {},
 ): StatusClient {
-  const requests = statusRequests(api, known);
-  return fromWatch && known ? readingFromWatch(requests, known) : requests;
+  const requests = statusRequests(api, knownObjects);
+  return fromWatch && knownObjects ? readingFromWatch(requests, knownObjects) : requests;
 }
 
-function readingFromWatch(requests: StatusClient, known: KnownObjects<Pod>): StatusClient {
+function readingFromWatch(requests: StatusClient, knownObjects: KnownObjects<Pod>): StatusClient {
   /** The pods whose last patch was refused: the informer's copy may be outdated. */
   const suspect = new Set<string>();
   return {
     ...requests,
     getPod: async (namespace, name) => {
       const key = `${namespace}/${name}`;
-      const pod = suspect.delete(key) ? undefined : known.newest(key);
+      const pod = suspect.delete(key) ? undefined : knownObjects.newest(key);
       return pod ?? requests.getPod(namespace, name);
     },
     patchStatus: async (namespace, name, body) => {
       const key = `${namespace}/${name}`;
       try {
         const patched = await requests.patchStatus(namespace, name, body);
-        if (known.newest(key) !== patched) known.note(patched); // the client has not noted it itself
+        if (knownObjects.newest(key) !== patched) knownObjects.note(patched); // the client has not noted it itself
         return patched;
       } catch (reason) {
         if (!isNotFound(reason)) suspect.add(key);
@@ -61,14 +61,15 @@ function readingFromWatch(requests: StatusClient, known: KnownObjects<Pod>): Sta
   };
 }
 
-const statusRequests = (api: ApiClient, known?: KnownObjects<Pod>): StatusClient => ({
-  getPod: (namespace, name) => api.get<Pod>(podResource, { namespace, name }, { ...(known && { known }) }),
+const statusRequests = (api: ApiClient, knownObjects?: KnownObjects<Pod>): StatusClient => ({
+  getPod: (namespace, name) =>
+    api.get<Pod>(podResource, { namespace, name }, { ...(knownObjects && { knownObjects }) }),
   patchStatus: (namespace, name, body) =>
     api.patch<Pod>(
       podResource,
       { namespace, name },
       { type: 'strategic', body },
-      { subresource: 'status', ...(known && { known }) },
+      { subresource: 'status', ...(knownObjects && { knownObjects }) },
     ),
   deletePod: async (namespace, name, uid) => {
     const options = { gracePeriodSeconds: 0, preconditions: { uid }, discardAnswer: true };

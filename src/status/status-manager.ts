@@ -51,7 +51,7 @@ export interface StatusListener {
   /** The API server accepted a status; `pod` is its response. */
   statusSent?(pod: Pod): void;
   /** The API server accepted a status `ms` milliseconds after its first change that had not been sent. */
-  newsTold?(ms: number): void;
+  changeSent?(ms: number): void;
   /** A stored status shows the end of a container. */
   containerEnded?(end: ContainerEnd): void;
   /** The pod was deleted in the API, or another pod has taken its name. */
@@ -395,7 +395,7 @@ export class StatusManager {
     const since = this.#newsSince.get(uid);
     if (since === undefined) return;
     const now = steadyNow(this.#deps.clock);
-    this.#deps.listener?.newsTold?.(now - since);
+    this.#deps.listener?.changeSent?.(now - since);
     if (this.#cache.get(uid) === sent) this.#newsSince.delete(uid);
     else this.#newsSince.set(uid, now);
   }

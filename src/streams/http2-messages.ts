@@ -53,17 +53,17 @@ type Head = Readonly<Record<string, number | string | readonly string[]>>;
 /** Response is a response over HTTP/2 that leaves out headers of HTTP/1 connections. */
 class Response extends Http2ServerResponse<Request> {
   override writeHead(status: number, first?: unknown, second?: unknown): this {
-    const given = typeof first === 'string' ? second : first;
-    super.writeHead(status, Object.fromEntries(entriesOf(given)));
+    const headers = typeof first === 'string' ? second : first;
+    super.writeHead(status, Object.fromEntries(entriesOf(headers)));
     return this;
   }
 }
 
 /** Returns the headers of a response: of an object, or of alternating names and values. */
-function entriesOf(given: unknown): readonly (readonly [string, string | string[]])[] {
-  const pairs = Array.isArray(given)
-    ? paired(given as readonly string[])
-    : Object.entries((given ?? {}) as Head);
+function entriesOf(headers: unknown): readonly (readonly [string, string | string[]])[] {
+  const pairs = Array.isArray(headers)
+    ? paired(headers as readonly string[])
+    : Object.entries((headers ?? {}) as Head);
   return pairs
     .filter(([name]) => !connectionHeader.test(name))
     .map(([name, value]) => [name, Array.isArray(value) ? (value as string[]) : String(value)] as const);

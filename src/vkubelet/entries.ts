@@ -69,9 +69,9 @@ export class Entries {
   }
 
   /** Forgets pods that are gone and no longer wanted. */
-  forget(wanted: PodSet): void {
+  forget(retained: PodSet): void {
     for (const [uid, entry] of this.#byUid) {
-      if (wanted.has(uid) || entry.state !== 'gone') continue;
+      if (retained.has(uid) || entry.state !== 'gone') continue;
       this.#byUid.delete(uid);
       const key = refKey(entry.ref);
       const named = this.#byName.get(key);

@@ -181,10 +181,10 @@ export class HandlerProvider implements PodProvider, NodeProvider {
   }
 
   /** The provider has the pod already: what an earlier try, whose answer did not come, made of it. */
-  async #created(pod: Pod, given: Pod, signal: AbortSignal): Promise<PodSyncResult> {
+  async #created(pod: Pod, created: Pod, signal: AbortSignal): Promise<PodSyncResult> {
     const entry = this.#entries.entryFor(pod, 'made');
     entry.state = 'made';
-    entry.pod = given;
+    entry.pod = created;
     await this.#look(entry, signal, false).catch(() => undefined);
     return { results: [], changed: true };
   }
@@ -250,8 +250,8 @@ export class HandlerProvider implements PodProvider, NodeProvider {
   async #update(entry: Entry, pod: Pod, signal: AbortSignal): Promise<PodSyncResult> {
     const { handler, recorder } = this.#deps;
     const next = forProvider(pod);
-    const known = entry.pod.spec?.containers ? entry.pod : next;
-    if (!hasChanged(known, next) || (entry.refused && !hasChanged(entry.refused, next)))
+    const current = entry.pod.spec?.containers ? entry.pod : next;
+    if (!hasChanged(current, next) || (entry.refused && !hasChanged(entry.refused, next)))
       return { results: [], changed: false };
     try {
       const resolved = await (this.#deps.resolve?.(pod) ?? pod);
@@ -317,13 +317,13 @@ export class HandlerProvider implements PodProvider, NodeProvider {
       ...subject.metadata,
       ...(graceSeconds !== undefined && { deletionGracePeriodSeconds: graceSeconds }),
     };
-    const given = {
+    const deleted = {
       ...entry.pod,
       ...forProvider({ ...entry.pod, metadata }),
       status: statusFor(entry),
     };
     try {
-      await this.#calls.act('deletePod', (context) => handler.deletePod(copyOf(given), context), signal);
+      await this.#calls.act('deletePod', (context) => handler.deletePod(copyOf(deleted), context), signal);
       entry.deleted = true;
       recorder.event(subject, 'Normal', 'ProviderDeleteSuccess', 'Delete pod in provider successfully');
     } catch (reason) {
@@ -357,8 +357,8 @@ export class HandlerProvider implements PodProvider, NodeProvider {
     off();
   }
 
-  cleanupPods(wanted: PodSet): Promise<void> {
-    this.#entries.forget(wanted);
+  cleanupPods(retained: PodSet): Promise<void> {
+    this.#entries.forget(retained);
     return Promise.resolve();
   }
 
@@ -369,7 +369,7 @@ export class HandlerProvider implements PodProvider, NodeProvider {
    */
   async #look(entry: Entry, signal: AbortSignal, mayBeGone = true): Promise<void> {
     const { handler, clock } = this.#deps;
-    const askedAt = steadyNow(clock);
+    const requestedAt = steadyNow(clock);
     const { namespace, name } = entry.ref;
     let status: PodStatus | undefined;
     try {
@@ -386,11 +386,11 @@ export class HandlerProvider implements PodProvider, NodeProvider {
       if (mayBeGone) this.#entries.gone(entry, {});
       return;
     }
-    if (entry.changedAt <= askedAt) this.#entries.take(entry, status);
+    if (entry.changedAt <= requestedAt) this.#entries.take(entry, status);
   }
 
-  #notified(said: Pod | undefined): void {
-    const pod = isPod(said) ? said : undefined;
+  #notified(notification: Pod | undefined): void {
+    const pod = isPod(notification) ? notification : undefined;
     if (!pod) {
       this.#deps.logger.warn('the provider notified of something that is no pod');
       return;

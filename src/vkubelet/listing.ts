@@ -81,7 +81,7 @@ export class Listing {
 
   async #listNow(signal: AbortSignal): Promise<void> {
     const { handler, clock, logger } = this.#deps;
-    const askedAt = steadyNow(clock);
+    const requestedAt = steadyNow(clock);
     try {
       const pods: unknown = await this.#deps.calls.ask(
         'getPods',
@@ -89,9 +89,9 @@ export class Listing {
         signal,
       );
       if (!Array.isArray(pods)) throw new AgentError('internal', 'getPods: the answer is not a list of pods');
-      await this.#take(pods as readonly unknown[], askedAt, signal);
+      await this.#take(pods as readonly unknown[], requestedAt, signal);
       this.#fault = undefined;
-      this.#listedAt = askedAt;
+      this.#listedAt = requestedAt;
     } catch (reason) {
       this.#fault = reason instanceof Error ? reason : new Error(messageOf(reason));
       if (!signal.aborted)
@@ -102,14 +102,14 @@ export class Listing {
     }
   }
 
-  async #take(pods: readonly unknown[], askedAt: number, signal: AbortSignal): Promise<void> {
+  async #take(pods: readonly unknown[], requestedAt: number, signal: AbortSignal): Promise<void> {
     const valid = pods.filter((pod): pod is Pod => isPod(pod));
     const seen = new Set<string>();
     for (const pod of valid) {
       const copy = copyOf(pod);
       const entry = this.#deps.entries.entryOf(copy);
       seen.add(entry.ref.uid);
-      this.#takeListed(entry, copy, askedAt);
+      this.#takeListed(entry, copy, requestedAt);
     }
     if (valid.length < pods.length) {
       this.#deps.logger.warn('the listing of the provider holds what is no pod', {
@@ -118,12 +118,12 @@ export class Listing {
       return;
     }
     for (const entry of this.#deps.entries.all())
-      if (!seen.has(entry.ref.uid) && entry.changedAt < askedAt) await this.#missed(entry, signal);
+      if (!seen.has(entry.ref.uid) && entry.changedAt < requestedAt) await this.#missed(entry, signal);
   }
 
-  #takeListed(entry: Entry, pod: Pod, askedAt: number): void {
+  #takeListed(entry: Entry, pod: Pod, requestedAt: number): void {
     entry.misses = 0;
-    if (entry.changedAt > askedAt) return;
+    if (entry.changedAt > requestedAt) return;
     if (entry.state === 'gone') {
       // removed, and shown still: removed again, until the listing shows it no more
       if (isUp(this.#deps.entries.runtimeStatus(entry, pod.status))) entry.state = 'made';

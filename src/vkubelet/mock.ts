@@ -85,9 +85,9 @@ export class MockProvider implements Provider, PodNotifier {
 
   async createPod(pod: Pod): Promise<void> {
     const startedAt = rfc3339(this.#clock.now());
-    const made = { ...pod, status: this.#runningStatus(pod, startedAt) };
-    this.#pods.set(keyOf(pod), made);
-    this.#notify(made);
+    const created = { ...pod, status: this.#runningStatus(pod, startedAt) };
+    this.#pods.set(keyOf(pod), created);
+    this.#notify(created);
   }
 
   #runningStatus(pod: Pod, startedAt: string): PodStatus {

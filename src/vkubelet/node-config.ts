@@ -79,10 +79,10 @@ export interface NodeConfig extends Pick<
 export type NodeOpt = (config: NodeConfig) => NodeConfig | void;
 
 /** Makes the provider of a node; without a node provider the node is ready when its controllers are. */
-export type NewProviderFunc = (config: ProviderConfig) => MadeProvider | Promise<MadeProvider>;
+export type NewProviderFunc = (config: ProviderConfig) => CreatedProvider | Promise<CreatedProvider>;
 
 /** A provider, and the node's side of it. */
-export type MadeProvider = readonly [AnyProvider | PodProvider, NodeProvider?];
+export type CreatedProvider = readonly [AnyProvider | PodProvider, NodeProvider?];
 
 /**
  * Replaces the whole configuration.
@@ -169,7 +169,7 @@ export function withCapacity(node: MutableNode): void {
 }
 
 /** The members that have a value. */
-export const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+export const definedMembers = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 
 /** What a provider is made with; an informer begins with the first look-up. */
@@ -179,9 +179,9 @@ export function providerConfig(
   node: MutableNode,
 ): ProviderConfig {
   const lister = <T extends KubeObject>(resource: Resource, fieldSelector?: string): Lister<T> => {
-    let made: ReturnType<typeof informers.informer<T>> | undefined;
+    let created: ReturnType<typeof informers.informer<T>> | undefined;
     const informer = () =>
-      (made ??= informers.informer<T>(resource, fieldSelector === undefined ? {} : { fieldSelector }));
+      (created ??= informers.informer<T>(resource, fieldSelector === undefined ? {} : { fieldSelector }));
     return {
       get: (namespace, name) => informer().store.get(`${namespace}/${name}`),
       list: (namespace) =>

@@ -55,7 +55,7 @@ export class NodeController {
   readonly #ping: PingLoop;
   #err: unknown;
   /** As the provider wants it. */
-  #wanted: Node;
+  #desired: Node;
   /** As the API server has it. */
   #server: Node | undefined;
   #wake = new AbortController();
@@ -77,7 +77,7 @@ export class NodeController {
       throw new AgentError('invalid_argument', 'the node has no name: set metadata.name');
     this.#provider = provider;
     this.#nodes = nodesOf(nodes);
-    this.#wanted = structuredClone(node);
+    this.#desired = structuredClone(node);
     const settings: NodeControllerSettings = {
       pingIntervalMs: defaultPingInterval,
       statusIntervalMs: defaultStatusUpdateInterval,
@@ -152,11 +152,11 @@ export class NodeController {
 
   #changed({ status, metadata }: Node): void {
     const copy = structuredClone({ status, labels: metadata?.labels, annotations: metadata?.annotations });
-    this.#wanted = {
-      ...this.#wanted,
+    this.#desired = {
+      ...this.#desired,
       ...(copy.status && { status: copy.status }),
       metadata: {
-        ...this.#wanted.metadata,
+        ...this.#desired.metadata,
         ...(copy.labels && { labels: copy.labels }),
         ...(copy.annotations && { annotations: copy.annotations }),
       },
@@ -170,7 +170,7 @@ export class NodeController {
     renewIntervalMs,
   }: NonNullable<NodeControllerSettings['lease']>): LeaseKeeper {
     const { clock, random, logger } = this.#settings;
-    const name = this.#wanted.metadata?.name ?? '';
+    const name = this.#desired.metadata?.name ?? '';
     return new LeaseKeeper(
       {
         leases: client,
@@ -198,7 +198,7 @@ export class NodeController {
       } catch (reason) {
         if (isAborted(signal)) return;
         refusals = isRefusal(reason) ? refusals + 1 : 0;
-        if (refusals >= refusalsToEnd) throw refused(this.#wanted.metadata?.name ?? '', reason);
+        if (refusals >= refusalsToEnd) throw refused(this.#desired.metadata?.name ?? '', reason);
         logger.warn('the node could not be registered', { err: messageOf(reason), pauseMs });
         await clock.sleep(pauseMs, signal).catch(() => undefined);
       }
@@ -229,20 +229,20 @@ export class NodeController {
   }
 
   async #createOrUpdate(signal: AbortSignal): Promise<Node> {
-    const wanted = this.#current();
+    const desired = this.#current();
     try {
-      return await updateNodeStatus(this.#nodes, wanted, signal);
+      return await updateNodeStatus(this.#nodes, desired, signal);
     } catch (reason) {
       if (!isApiNotFound(reason)) throw reason;
     }
-    const made = await this.#nodes.create(
-      { kind: 'Node', apiVersion: 'v1', ...wanted },
+    const created = await this.#nodes.create(
+      { kind: 'Node', apiVersion: 'v1', ...desired },
       { signal, timeoutMs: 10_000 },
     );
     // what a server leaves out of a new object, and what is to be taken out later
     return updateNodeStatus(
       this.#nodes,
-      { ...wanted, metadata: { ...wanted.metadata, name: made.metadata?.name ?? '' } },
+      { ...desired, metadata: { ...desired.metadata, name: created.metadata?.name ?? '' } },
       signal,
     );
   }
@@ -250,7 +250,7 @@ export class NodeController {
   /** The node with heartbeats, and Ready as the ping says. */
   #current(): Node {
     const now = this.#settings.clock.now();
-    const node: { -readonly [Key in keyof Node]: Node[Key] } = withHeartbeats(this.#wanted, now);
+    const node: { -readonly [Key in keyof Node]: Node[Key] } = withHeartbeats(this.#desired, now);
     if (this.#ownLabelsOnly && node.metadata?.labels) {
       const labels = Object.entries(node.metadata.labels).filter(([label]) => !isRestricted(label));
       node.metadata = { ...node.metadata, labels: Object.fromEntries(labels) };

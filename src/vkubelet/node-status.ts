@@ -14,7 +14,7 @@ export const lastAppliedMetaAnnotation = 'virtual-kubelet.io/last-applied-object
 const conflictTries = 5;
 
 /**
- * Brings the status, labels and annotations of a Node to those of `wanted` and returns the Node as the API server has it then. What others wrote
+ * Brings the status, labels and annotations of a Node to those of `desired` and returns the Node as the API server has it then. What others wrote
  * stays: only what this agent wrote before, by the two annotations, is taken out again.
  *
  * Follows virtual-kubelet `UpdateNodeStatus`.
@@ -24,14 +24,14 @@ const conflictTries = 5;
  */
 export async function updateNodeStatus(
   nodes: Pick<NodeClient, 'get' | 'patch'>,
-  wanted: Node,
+  desired: Node,
   signal?: AbortSignal,
 ): Promise<Node> {
-  const name = wanted.metadata?.name ?? '';
+  const name = desired.metadata?.name ?? '';
   const options = { timeoutMs: 10_000, ...(signal && { signal }) };
   for (let tries = 1; ; tries++) {
     const present = await nodes.get(name, options);
-    const body = threeWayPatch(present, wanted);
+    const body = threeWayPatch(present, desired);
     if (!body) return present;
     try {
       return await nodes.patch(name, { type: 'strategic', body }, { ...options, subresource: 'status' });
@@ -96,16 +96,16 @@ interface Applied {
 }
 
 /** A strategic merge patch from what is there to what is wanted; absent: nothing differs. */
-function threeWayPatch(present: Node, wanted: Node): object | undefined {
+function threeWayPatch(present: Node, desired: Node): object | undefined {
   const lastStatus = parsed(present, lastAppliedStatusAnnotation) as NodeStatus | undefined;
   const lastMeta = parsed(present, lastAppliedMetaAnnotation) as Applied | undefined;
-  const own = ownMeta(wanted);
-  const annotations = withApplied(own, wanted.status ?? {});
+  const own = ownMeta(desired);
+  const annotations = withApplied(own, desired.status ?? {});
   const metadata = {
     ...textsPatch('labels', present.metadata?.labels, own.labels, lastMeta?.labels),
     ...textsPatch('annotations', present.metadata?.annotations, annotations, lastMeta?.annotations),
   };
-  const status = mergedStatus(present.status ?? {}, wanted.status ?? {}, lastStatus);
+  const status = mergedStatus(present.status ?? {}, desired.status ?? {}, lastStatus);
   const statusBody = nodeStatusPatch({ ...present }, { ...present, status });
   const hasMetadata = Object.keys(metadata).length > 0;
   if (!statusBody && !hasMetadata) return undefined;
@@ -144,28 +144,28 @@ const withoutOwn = (annotations: Texts = {}): Texts =>
     ),
   );
 
-function textsPatch(field: string, present: Texts = {}, wanted: Texts = {}, last: Texts = {}): object {
-  const changed = Object.entries(wanted).filter(([name, value]) => present[name] !== value);
+function textsPatch(field: string, present: Texts = {}, desired: Texts = {}, last: Texts = {}): object {
+  const changed = Object.entries(desired).filter(([name, value]) => present[name] !== value);
   const gone = Object.keys(last).filter(
-    (name) => !Object.hasOwn(wanted, name) && Object.hasOwn(present, name),
+    (name) => !Object.hasOwn(desired, name) && Object.hasOwn(present, name),
   );
   const entries = [...changed, ...gone.map((name) => [name, null] as const)];
   return entries.length === 0 ? {} : { [field]: Object.fromEntries(entries) };
 }
 
-function mergedStatus(present: NodeStatus, wanted: NodeStatus, last: NodeStatus | undefined): NodeStatus {
-  const merged: Record<string, unknown> = { ...present, ...wanted };
-  for (const name of Object.keys(last ?? {})) if (!Object.hasOwn(wanted, name)) delete merged[name];
+function mergedStatus(present: NodeStatus, desired: NodeStatus, last: NodeStatus | undefined): NodeStatus {
+  const merged: Record<string, unknown> = { ...present, ...desired };
+  for (const name of Object.keys(last ?? {})) if (!Object.hasOwn(desired, name)) delete merged[name];
   for (const name of ['capacity', 'allocatable'] as const)
-    if (wanted[name]) {
+    if (desired[name]) {
       const foreign = Object.entries(present[name] ?? {}).filter(
         ([key]) => !Object.hasOwn(last?.[name] ?? {}, key),
       );
-      merged[name] = { ...Object.fromEntries(foreign), ...wanted[name] };
+      merged[name] = { ...Object.fromEntries(foreign), ...desired[name] };
     }
   merged['conditions'] = mergedConditions(
     present.conditions ?? [],
-    wanted.conditions ?? [],
+    desired.conditions ?? [],
     (last?.conditions ?? []).map(({ type }) => type),
   );
   return merged;
@@ -173,12 +173,12 @@ function mergedStatus(present: NodeStatus, wanted: NodeStatus, last: NodeStatus 
 
 function mergedConditions(
   present: readonly NodeCondition[],
-  wanted: readonly NodeCondition[],
+  desired: readonly NodeCondition[],
   last: readonly string[],
 ): readonly NodeCondition[] {
-  const own = new Set(wanted.map(({ type }) => type));
+  const own = new Set(desired.map(({ type }) => type));
   const foreign = present.filter(({ type }) => !own.has(type) && !last.includes(type));
-  const merged = wanted.map((condition) => {
+  const merged = desired.map((condition) => {
     const before = present.find(({ type }) => type === condition.type);
     const since =
       before?.status === condition.status ? before.lastTransitionTime : condition.lastTransitionTime;

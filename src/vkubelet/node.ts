@@ -25,7 +25,7 @@ import { invalidInput } from './errors.ts';
 import {
   type Address,
   defaultNode,
-  given,
+  definedMembers,
   listenAddress,
   type NewProviderFunc,
   type NodeConfig,
@@ -259,9 +259,9 @@ class ComposedNode implements VirtualNode {
       nodeIPs: addresses.map(({ address }) => address).filter((address) => address !== ''),
       informers,
       eventRecorder: recorder,
-      ...given({ skipDownwardAPIResolution, providerName, lostPods, listPeriodMs, periods }),
-      ...given({ resyncPeriodMs: this.#config.informerResyncPeriod, sources: this.#config.sources }),
-      ...given({ clock, random, logger, tracer }),
+      ...definedMembers({ skipDownwardAPIResolution, providerName, lostPods, listPeriodMs, periods }),
+      ...definedMembers({ resyncPeriodMs: this.#config.informerResyncPeriod, sources: this.#config.sources }),
+      ...definedMembers({ clock, random, logger, tracer }),
     });
   }
 
@@ -272,7 +272,7 @@ class ComposedNode implements VirtualNode {
       spec,
       client,
       withNodeEnableLeaseV1(client),
-      withNodeDeps(given({ clock, random, logger })),
+      withNodeDeps(definedMembers({ clock, random, logger })),
       ...(nodeStatusUpdateErrorHandler
         ? [withNodeStatusUpdateErrorHandler(nodeStatusUpdateErrorHandler)]
         : []),
@@ -292,12 +292,12 @@ class ComposedNode implements VirtualNode {
     const { metricsAddr = '', clock, logger } = this.#config;
     if (metricsAddr === '') return;
     const { host: address, port } = listenAddress(metricsAddr);
-    const host = serverHost({ engines, nodeName: this.#name, ...given({ clock }) });
+    const host = serverHost({ engines, nodeName: this.#name, ...definedMembers({ clock }) });
     const open = await serveReadOnly({
       host,
       port,
       address: address === '' ? '::' : address,
-      ...given({ clock, logger }),
+      ...definedMembers({ clock, logger }),
     });
     closers.push(() => open.close());
   }
@@ -318,10 +318,10 @@ class ComposedNode implements VirtualNode {
       authorization: 'webhook',
       client,
       debugging: debugHTTP,
-      streams: given({ idleMs: streamIdleTimeout, creationMs: streamCreationTimeout }),
+      streams: definedMembers({ idleMs: streamIdleTimeout, creationMs: streamCreationTimeout }),
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       ...(certFile !== undefined && keyFile !== undefined && { tlsFiles: { certFile, keyFile } }),
-      ...given({ clientCaFile, clientCa, access: auth, handler, clock, logger, tracer }),
+      ...definedMembers({ clientCaFile, clientCa, access: auth, handler, clock, logger, tracer }),
     };
   }
 

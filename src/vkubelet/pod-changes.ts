@@ -36,10 +36,10 @@ const actedContainer = ({
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(withoutEmpty);
   if (typeof value !== 'object' || value === null) return value ?? undefined;
-  const kept = Object.entries(value)
+  const members = Object.entries(value)
     .map(([key, member]) => [key, withoutEmpty(member)] as const)
     .filter(([, member]) => member !== undefined);
-  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+  return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
 /** The pod as its provider gets it: a copy of its own, without what this agent noted on it. */

@@ -196,7 +196,7 @@ export class PodController {
       nodeGetter: () => this.#node(),
       eventRecorder: recorder,
       kubeClient: client,
-      knownPods: this.#pods.known,
+      knownPods: this.#pods.knownObjects,
       statuses: { settle: () => nextTurn(), fromWatch: true },
       ...(periods && { periods }),
       ...(tracer && { tracer }),
@@ -208,10 +208,10 @@ export class PodController {
   }
 
   #source(): PodsSource {
-    const { podEventFilterFunc: wanted } = this.#config;
+    const { podEventFilterFunc: filter } = this.#config;
     const onChange: PodStore['onChange'] = (listener) => {
       const subscription = this.#pods.bursts().subscribe((burst) => {
-        if (wanted) listener(() => burst.objects.filter(wanted));
+        if (filter) listener(() => burst.objects.filter(filter));
         else listener(() => burst.objects, burst.changes);
       });
       return () => {
@@ -289,9 +289,9 @@ export class PodController {
   }
 }
 
-async function orAbsent<T extends KubeObject>(asked: Promise<T>): Promise<T | undefined> {
+async function orAbsent<T extends KubeObject>(request: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await request;
   } catch (reason) {
     if (isApiNotFound(reason)) return undefined;
     throw new AgentError(AgentError.from(reason).code, messageOf(reason), { cause: reason });

@@ -30,9 +30,9 @@ export interface PodShape {
  * A pod status that a provider gave, as the agent's runtime status. Providers may say anything: what has not the type that it should have counts
  * as not said, and a container of no name is left out.
  */
-export function runtimeStatusOf(shape: PodShape, said: PodStatus | undefined): RuntimePodStatus {
+export function runtimeStatusOf(shape: PodShape, reported: PodStatus | undefined): RuntimePodStatus {
   const { uid, name, namespace, provider, pod } = shape;
-  const status = objectOf(said);
+  const status = objectOf(reported);
   if (!status) return emptyPodStatus({ uid, name, namespace });
   const phase = phaseOf(status);
   const listed = allContainers(status);

@@ -106,7 +106,7 @@ test('a node that is let in by a proxy goes on by it, and that of the environmen
   const credentials = await begin({ bootstrapKubeconfig });
   await credentials.ready(stop.signal);
   expect(credentials.certificate()).toBeDefined();
-  expect(proxy.asked).toContainEqual({ target: new URL(server.url).host, user: undefined });
+  expect(proxy.requests).toContainEqual({ target: new URL(server.url).host, user: undefined });
   const kubeconfig = join(dir, 'kubeconfig');
   expect((await connectionFromKubeconfig(systemClock, kubeconfig)).proxyUrl).toBe(proxyUrl);
   await proxy.close();

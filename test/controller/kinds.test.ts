@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keptKinds } from '../../src/apimachinery/kinds.ts';
+import { storedKinds } from '../../src/apimachinery/kinds.ts';
 import { defineKind, kindFromCRD, kinds } from '../../src/controller/kinds.ts';
 
 const definition = `
@@ -18,7 +18,7 @@ spec:
 
 describe('kinds', () => {
   test('has every built-in kind with its path', () => {
-    expect(Object.keys(kinds)).toHaveLength(keptKinds.length);
+    expect(Object.keys(kinds)).toHaveLength(storedKinds.length);
     expect(kinds.Pod).toEqual({ group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true });
     expect(kinds.ClusterRole).toMatchObject({ group: 'rbac.authorization.k8s.io', namespaced: false });
     expect(kinds.NetworkPolicy.resource).toBe('networkpolicies');

@@ -50,7 +50,7 @@ function watched() {
     make,
     pod,
     requests,
-    statuses: statusClient(client, { known, fromWatch: true }),
+    statuses: statusClient(client, { knownObjects: known, fromWatch: true }),
     see: (seen: Pod) => cache.set('default/a', seen),
   };
 }

@@ -690,7 +690,7 @@ describe('run', () => {
 
 test('how long news has waited is told once the API server has it; what comes then waits anew', async () => {
   const waits: number[] = [];
-  const { manager, clock } = world({ listener: { newsTold: (ms) => waits.push(ms) } });
+  const { manager, clock } = world({ listener: { changeSent: (ms) => waits.push(ms) } });
   manager.setPodStatus(podOf(), pending);
   await clock.advance(2000);
   manager.setPodStatus(podOf(), running);

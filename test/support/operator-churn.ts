@@ -216,9 +216,9 @@ class World {
       .filter((name) => name !== 'kube-root-ca.crt');
     const nameOf = ({ metadata }: KubeObject) => metadata?.name ?? '';
     const same = (what: string, found: readonly (string | undefined)[]) => {
-      const wanted = [...this.#sizes.keys()].sort().join(' ');
-      if (found.toSorted().join(' ') !== wanted)
-        faults.push(`${what}: ${found.toSorted().join(' ')}, expected ${wanted}`);
+      const expected = [...this.#sizes.keys()].sort().join(' ');
+      if (found.toSorted().join(' ') !== expected)
+        faults.push(`${what}: ${found.toSorted().join(' ')}, expected ${expected}`);
     };
     same('objects', owners.map(nameOf));
     same('Deployments', children.map(nameOf));
@@ -230,10 +230,10 @@ class World {
       const owner = owners.find(
         ({ metadata }) => metadata?.uid === child.metadata?.ownerReferences?.[0]?.uid,
       );
-      const wanted = this.#sizes.get(nameOf(child));
-      if (!owner || child.spec?.replicas !== wanted)
+      const expected = this.#sizes.get(nameOf(child));
+      if (!owner || child.spec?.replicas !== expected)
         faults.push(
-          `Deployment ${nameOf(child)}: ${child.spec?.replicas ?? 0} replicas, expected ${wanted ?? 'none'}`,
+          `Deployment ${nameOf(child)}: ${child.spec?.replicas ?? 0} replicas, expected ${expected ?? 'none'}`,
         );
     }
     for (const { metadata, status } of owners)
@@ -243,8 +243,8 @@ class World {
   }
 }
 
-async function until(what: string, wanted: () => Promise<boolean>): Promise<void> {
-  for (let left = 600; !(await wanted()); left--) {
+async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  for (let left = 600; !(await condition()); left--) {
     if (left === 0) throw new Error(`${what}: not within 30 s`);
     await systemClock.sleep(50);
   }

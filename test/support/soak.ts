@@ -39,16 +39,16 @@ class Mirror {
   }
 
   added(pod: Pod): void {
-    const known = this.pods.get(key(pod));
-    if (known) this.#wrong(`${key(pod)} was added twice (${uid(known)}, then ${uid(pod)})`);
+    const existing = this.pods.get(key(pod));
+    if (existing) this.#wrong(`${key(pod)} was added twice (${uid(existing)}, then ${uid(pod)})`);
     this.pods.set(key(pod), pod);
   }
 
   updated(old: Pod, pod: Pod): void {
-    const known = this.pods.get(key(pod));
-    if (uid(known) !== uid(old) || uid(old) !== uid(pod))
+    const existing = this.pods.get(key(pod));
+    if (uid(existing) !== uid(old) || uid(old) !== uid(pod))
       this.#wrong(`${key(pod)} was updated from another life`);
-    if (version(known) !== version(old))
+    if (version(existing) !== version(old))
       this.#wrong(`${key(pod)} was updated from a state that was never told`);
     if (Number(version(pod)) <= Number(version(old)))
       this.#wrong(`${key(pod)} was updated to an older state`);
@@ -214,12 +214,14 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
  */
 async function read(
   { stub, client }: { readonly stub: KubeStub; readonly client: HttpApiClient },
-  { known }: Informer<Pod>,
+  { knownObjects }: Informer<Pod>,
   at: number,
 ): Promise<string | undefined> {
   const ref = { namespace: 'default', name: `pod-${at}` };
   const had = stub.objects.get(ref.name);
-  const pod = await client.get<Pod>(podResource, ref, { known, timeoutMs: 1000 }).catch(() => undefined);
+  const pod = await client
+    .get<Pod>(podResource, ref, { knownObjects, timeoutMs: 1000 })
+    .catch(() => undefined);
   if (!pod) return undefined;
   if (Number(version(pod)) < Number(version(had)))
     return `${ref.name} was read at version ${version(pod)} after it had reached ${version(had)}`;
@@ -239,11 +241,11 @@ async function churn(
     for (let i = 0; i < 25; i++) {
       const at = Math.floor(random() * objects);
       const name = `pod-${at}`;
-      const known = stub.objects.get(name)?.metadata?.uid;
+      const existing = stub.objects.get(name)?.metadata?.uid;
       const dice = random();
-      if (known === undefined || dice < 0.1) put(stub, name, `uid-${at}-${stub.version}`);
+      if (existing === undefined || dice < 0.1) put(stub, name, `uid-${at}-${stub.version}`);
       else if (dice < 0.2) stub.remove(name);
-      else put(stub, name, known);
+      else put(stub, name, existing);
       changes++;
     }
     if (burst % 4 === 3) stub.bookmark();

@@ -42,9 +42,9 @@ export class Spans {
   /** The ended root spans, oldest first, each with its descendants. */
   roots(): readonly SpanTree[] {
     const all = this.#exporter.getFinishedSpans();
-    const known = new Set(all.map((span) => span.spanContext().spanId));
+    const ids = new Set(all.map((span) => span.spanContext().spanId));
     return all
-      .filter(({ parentSpanContext: parent }) => !parent || !known.has(parent.spanId))
+      .filter(({ parentSpanContext: parent }) => !parent || !ids.has(parent.spanId))
       .map((span) => treeOf(span, all));
   }
 

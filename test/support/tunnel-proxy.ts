@@ -17,7 +17,7 @@ interface TunnelProxySettings {
 
 /** A proxy for `CONNECT` or SOCKS 5 (RFC 1928, 1929) on 127.0.0.1. */
 export class TunnelProxy {
-  readonly asked: AskedTunnel[] = [];
+  readonly requests: AskedTunnel[] = [];
   readonly #server: Server | HttpServer;
   readonly #sockets = new Set<Socket>();
 
@@ -28,14 +28,14 @@ export class TunnelProxy {
     });
   }
 
-  static http({ tls, user: wanted }: TunnelProxySettings = {}): Promise<TunnelProxy> {
+  static http({ tls, user: expected }: TunnelProxySettings = {}): Promise<TunnelProxy> {
     return TunnelProxy.#listen((proxy) => {
       const server = tls ? createHttpsServer(tls) : createHttpServer();
       return server.on('connect', ({ url = '', headers }, socket, head) => {
         const basic = headers['proxy-authorization']?.replace(/^Basic /, '');
         const user = basic === undefined ? undefined : Buffer.from(basic, 'base64').toString();
-        proxy.asked.push({ target: url, user });
-        if (user !== wanted) {
+        proxy.requests.push({ target: url, user });
+        if (user !== expected) {
           socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
           return;
         }
@@ -48,9 +48,9 @@ export class TunnelProxy {
     });
   }
 
-  static socks({ user: wanted }: TunnelProxySettings = {}): Promise<TunnelProxy> {
+  static socks({ user: expected }: TunnelProxySettings = {}): Promise<TunnelProxy> {
     return TunnelProxy.#listen((proxy) =>
-      createServer((socket) => void proxy.#socks(socket, wanted).catch(() => socket.destroy())),
+      createServer((socket) => void proxy.#socks(socket, expected).catch(() => socket.destroy())),
     );
   }
 
@@ -69,24 +69,24 @@ export class TunnelProxy {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #socks(socket: Socket, wanted: string | undefined): Promise<void> {
+  async #socks(socket: Socket, expected: string | undefined): Promise<void> {
     const take = reader(socket);
     const [, methods = 0] = await take(2);
     await take(methods);
-    socket.write(Buffer.from([5, wanted === undefined ? 0 : 2]));
+    socket.write(Buffer.from([5, expected === undefined ? 0 : 2]));
     let user: string | undefined;
-    if (wanted !== undefined) {
+    if (expected !== undefined) {
       const [, nameBytes = 0] = await take(2);
       const name = await take(nameBytes);
       const [passwordBytes = 0] = await take(1);
       user = `${name.toString()}:${(await take(passwordBytes)).toString()}`;
-      socket.write(Buffer.from([1, user === wanted ? 0 : 1]));
+      socket.write(Buffer.from([1, user === expected ? 0 : 1]));
     }
     const [, , , kind] = await take(4);
     const host =
       kind === 1 ? [...(await take(4))].join('.') : (await take((await take(1))[0] ?? 0)).toString();
     const port = (await take(2)).readUInt16BE();
-    this.asked.push({ target: `${host}:${port}`, user });
+    this.requests.push({ target: `${host}:${port}`, user });
     this.#join(socket, { host, port }, () => socket.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])));
   }
 

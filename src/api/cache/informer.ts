@@ -60,7 +60,7 @@ export class Informer<T extends KubeObject> {
   #lastNew: T | undefined;
   #lastChanged: T | undefined;
   /** Recently seen versions for calls about the same objects, so that their responses need not be parsed twice. */
-  readonly known: KnownObjects<T>;
+  readonly knownObjects: KnownObjects<T>;
 
   constructor(deps: ReflectorDeps, resource: Resource, options: InformerOptions<T> = {}) {
     const { indexers, freeze = false, transform = dropManagedFields, ...rest } = options;
@@ -68,10 +68,10 @@ export class Informer<T extends KubeObject> {
     this.#logger = (deps.logger ?? silentLogger).with({ resource: resource.resource });
     // The kinds of the core group have no other member of that name.
     const unmanaged = transform === dropManagedFields && resource.group === '';
-    this.known = knownObjects<T>((key) => this.#store.get(key), { unmanaged });
+    this.knownObjects = knownObjects<T>((key) => this.#store.get(key), { unmanaged });
     this.#reflector = new Reflector<T>(deps, resource, {
       ...rest,
-      known: this.known,
+      knownObjects: this.knownObjects,
       transform: (object, deleted) => {
         const transformed = transform(object, deleted);
         // A deleted object is not retained, so it need not share. Sharing comes last: a transform may write to what it receives.

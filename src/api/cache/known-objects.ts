@@ -69,8 +69,8 @@ export function knownObjects<T extends KubeObject>(
       return object;
     },
     alike: (uid, rest) => {
-      const known = rests.peek(uid);
-      return known && rest.compare(known.bytes, 0, known.length) === 0 ? known.object : undefined;
+      const previous = rests.peek(uid);
+      return previous && rest.compare(previous.bytes, 0, previous.length) === 0 ? previous.object : undefined;
     },
     noteRest: (object, rest) => {
       const uid = uidOf(object);
@@ -197,10 +197,10 @@ export function restOf(json: string): string | undefined {
 export function likeKnown<T extends KubeObject>(
   line: Buffer,
   uid: string,
-  known: KnownObjects<T>,
+  objects: KnownObjects<T>,
 ): { readonly object: T; readonly news: string } | undefined {
   const at = line.indexOf(specBegin);
   // The last brace closes the event itself.
-  const object = at < 0 ? undefined : known.alike(uid, line.subarray(at + 1, -1));
+  const object = at < 0 ? undefined : objects.alike(uid, line.subarray(at + 1, -1));
   return object && { object, news: `${line.toString('utf8', 0, at)}}}}` };
 }

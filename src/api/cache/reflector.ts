@@ -34,7 +34,7 @@ export interface ReflectorOptions<T extends KubeObject> {
    */
   readonly transform?: (object: T, deleted: boolean) => T;
   /** Versions already received in responses to other calls. */
-  readonly known?: KnownObjects<T>;
+  readonly knownObjects?: KnownObjects<T>;
   /** Objects per page of a list. Default 500; 0: all at once. */
   readonly pageSize?: number;
   /** Requests the first list as a stream of events where the server supports it (WatchList). Default true. */
@@ -250,7 +250,7 @@ export class Reflector<T extends KubeObject> {
       idleTimeoutMs: this.#options.idleTimeoutMs ?? 90_000,
       watchMs: minMs * (1 + this.#random.float()),
       transform: this.#transform,
-      ...(this.#options.known && { known: this.#options.known }),
+      ...(this.#options.knownObjects && { knownObjects: this.#options.knownObjects }),
       signal,
     });
   }
@@ -274,8 +274,8 @@ export class Reflector<T extends KubeObject> {
     this.#lastFailure = reason;
     this.#options.onFailure?.(reason);
     if (hadProgress) this.#backOff.reset();
-    const asked = reason instanceof ApiError ? (reason.retryAfterMs ?? 0) : 0;
-    const waitMs = Math.max(asked, this.#backOff.next());
+    const retryAfterMs = reason instanceof ApiError ? (reason.retryAfterMs ?? 0) : 0;
+    const waitMs = Math.max(retryAfterMs, this.#backOff.next());
     this.#logger.debug('watch failed; resuming from the last version', { err: messageOf(reason), waitMs });
     await this.#deps.clock.sleep(waitMs, signal).catch(() => undefined);
   }

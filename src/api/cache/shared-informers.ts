@@ -47,8 +47,8 @@ export class SharedInformers {
       labelSelector,
       fieldSelector,
     ].join('|');
-    const known = this.#informers.get(key);
-    if (known) return known as unknown as Informer<T>;
+    const existing = this.#informers.get(key);
+    if (existing) return existing as unknown as Informer<T>;
     const informer = new Informer<T>(this.#deps, resource, {
       ...(this.#defaults as InformerOptions<T>),
       ...options,

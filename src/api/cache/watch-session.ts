@@ -26,7 +26,7 @@ export interface WatchSessionOptions<T extends KubeObject> {
   /** Timeout requested from the server, ms. */
   readonly watchMs: number;
   readonly transform: (object: T, deleted: boolean) => T;
-  readonly known?: KnownObjects<T>;
+  readonly knownObjects?: KnownObjects<T>;
   readonly signal: AbortSignal;
 }
 
@@ -133,14 +133,14 @@ export class WatchSession<T extends KubeObject> {
   }
 
   #events(): AsyncIterable<WatchEvent<T>> {
-    const { scope, initial, from, watchMs, known } = this.#options;
+    const { scope, initial, from, watchMs, knownObjects } = this.#options;
     return this.#client.watch<T>(this.#resource, {
       ...scope,
       allowWatchBookmarks: true,
       timeoutSeconds: Math.ceil(watchMs / 1000),
       ...(initial && { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' as const }),
       ...(from !== '' && { resourceVersion: from }),
-      ...(known && { known }),
+      ...(knownObjects && { knownObjects }),
       signal: this.#stop.signal,
       timeoutMs: Math.max(this.#options.idleTimeoutMs, 1),
     });

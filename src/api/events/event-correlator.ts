@@ -23,7 +23,7 @@ export type Verdict =
       readonly action: 'count';
       readonly key: string;
       readonly message: string;
-      readonly known: Event;
+      readonly recorded: Event;
       readonly count: number;
       readonly first: number;
     };
@@ -71,7 +71,7 @@ export class EventCorrelator {
     this.#recorded.set(key, { event: before?.event, count, firstAt });
     if (!this.#spend(raw)) return { action: 'drop' };
     return before?.event
-      ? { action: 'count', key, message, known: before.event, count, first: firstAt }
+      ? { action: 'count', key, message, recorded: before.event, count, first: firstAt }
       : { action: 'create', key, message };
   }
 

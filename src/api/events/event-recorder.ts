@@ -190,7 +190,7 @@ export class EventBroadcaster implements EventRecorder {
       const event = this.#core ? this.#coreEvent(raw, verdict.message) : this.#newEvent(raw, verdict.message);
       return await client.create<Event>(this.#core ? eventResource : eventV1Resource, event, options);
     }
-    const { namespace = 'default', name = '' } = verdict.known.metadata;
+    const { namespace = 'default', name = '' } = verdict.recorded.metadata;
     const body = this.#core
       ? { count: verdict.count, lastTimestamp: rfc3339(raw.at), message: verdict.message }
       : { series: { count: verdict.count, lastObservedTime: micros(raw.at) } };

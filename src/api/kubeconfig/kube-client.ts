@@ -153,9 +153,9 @@ class KubeconfigCredentials implements CredentialSource {
   readonly #load: () => Promise<KubeConfig>;
   readonly #clock: Clock;
   #config: KubeConfig | undefined;
-  #known: Credentials | undefined;
+  #credentials: Credentials | undefined;
   #asking: Promise<Credentials> | undefined;
-  #askedAt = 0;
+  #requestedAt = 0;
 
   constructor(config: KubeConfig, load: () => Promise<KubeConfig>, clock: Clock) {
     this.#config = config;
@@ -164,8 +164,8 @@ class KubeconfigCredentials implements CredentialSource {
   }
 
   current(): Promise<Credentials> | Credentials {
-    const fresh = steadyNow(this.#clock) - this.#askedAt < freshMs;
-    if (this.#known && fresh) return this.#known;
+    const fresh = steadyNow(this.#clock) - this.#requestedAt < freshMs;
+    if (this.#credentials && fresh) return this.#credentials;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });
@@ -173,7 +173,7 @@ class KubeconfigCredentials implements CredentialSource {
   }
 
   invalidate(): void {
-    this.#known = undefined;
+    this.#credentials = undefined;
     this.#config = undefined;
   }
 
@@ -187,13 +187,13 @@ class KubeconfigCredentials implements CredentialSource {
     for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = value;
     const { auth } = options as { auth?: string };
     if (auth !== undefined) headers['authorization'] = `Basic ${Buffer.from(auth).toString('base64')}`;
-    this.#askedAt = steadyNow(this.#clock);
-    this.#known = {
+    this.#requestedAt = steadyNow(this.#clock);
+    this.#credentials = {
       headers,
       ...(options.cert !== undefined && { cert: options.cert }),
       ...(options.key !== undefined && { key: options.key }),
     };
-    return this.#known;
+    return this.#credentials;
   }
 }
 

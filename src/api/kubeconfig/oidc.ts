@@ -32,7 +32,7 @@ export class OidcCredentials implements CredentialSource {
   readonly #ca: Buffer | undefined;
   readonly #keep: (tokens: OidcTokens) => Promise<void>;
   #config: OidcConfig;
-  #known: Credentials | undefined;
+  #credentials: Credentials | undefined;
   #refused: string | undefined;
   #refreshing: Promise<Credentials> | undefined;
 
@@ -54,7 +54,7 @@ export class OidcCredentials implements CredentialSource {
   current(): Credentials | Promise<Credentials> {
     const token = this.#config['id-token'] ?? '';
     if (token !== this.#refused && this.#clock.now() < expiryOf(token) - marginMs)
-      return (this.#known ??= { headers: { authorization: `Bearer ${token}` } });
+      return (this.#credentials ??= { headers: { authorization: `Bearer ${token}` } });
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = undefined;
     });
@@ -82,7 +82,7 @@ export class OidcCredentials implements CredentialSource {
     };
     this.#config = { ...this.#config, ...tokens };
     await this.#keep(tokens);
-    return (this.#known = { headers: { authorization: `Bearer ${idToken}` } });
+    return (this.#credentials = { headers: { authorization: `Bearer ${idToken}` } });
   }
 
   async #endpoint(): Promise<{ readonly url: string; readonly inBody: boolean }> {

@@ -242,19 +242,19 @@ class Files {
 class FileCredentials implements CredentialSource {
   readonly #files: Files;
   readonly #clock: Clock;
-  #known: Credentials;
+  #credentials: Credentials;
   #readAt: number;
   #reading: Promise<Credentials> | undefined;
 
   constructor(files: Files, first: Credentials, clock: Clock) {
     this.#files = files;
-    this.#known = first;
+    this.#credentials = first;
     this.#clock = clock;
     this.#readAt = steadyNow(clock);
   }
 
   current(): Promise<Credentials> | Credentials {
-    if (steadyNow(this.#clock) - this.#readAt < freshMs) return this.#known;
+    if (steadyNow(this.#clock) - this.#readAt < freshMs) return this.#credentials;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
@@ -268,11 +268,11 @@ class FileCredentials implements CredentialSource {
   /** Files that cannot be read, for example while they are replaced, count as unchanged (client-go `cachingTokenSource`). */
   async #read(): Promise<Credentials> {
     const found = await this.#files.read().catch(() => undefined);
-    if (!found) return this.#known;
+    if (!found) return this.#credentials;
     const { credentials } = found;
     this.#readAt = steadyNow(this.#clock);
-    if (!isSame(credentials, this.#known)) this.#known = credentials;
-    return this.#known;
+    if (!isSame(credentials, this.#credentials)) this.#credentials = credentials;
+    return this.#credentials;
   }
 }
 

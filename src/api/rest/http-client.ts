@@ -185,7 +185,7 @@ class Client implements HttpApiClient {
     resource: Resource,
     options: WatchOptions = {},
   ): AsyncGenerator<WatchEvent<T>> {
-    const { signal, known, metadataOnly = false } = options;
+    const { signal, knownObjects, metadataOnly = false } = options;
     const path = withQuery(collectionPath(resource, options.namespace), {
       watch: true,
       ...listQuery(options),
@@ -212,7 +212,7 @@ class Client implements HttpApiClient {
     for await (const chunk of stream.body) {
       for (const line of cutter.cut(chunk)) {
         if (isBlank(line)) continue;
-        const event = eventOf(known, line) as WatchEvent<T>;
+        const event = eventOf(knownObjects, line) as WatchEvent<T>;
         yield metadataOnly && event.type !== 'ERROR'
           ? { ...event, object: asKind(event.object, resource) }
           : event;
@@ -338,7 +338,7 @@ class Client implements HttpApiClient {
       mostBytes: request.mostBytes ?? this.#answers.answerBytes,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(request.discardAnswer === true && { discardAnswer: true }),
-      ...(request.known?.unmanaged === true && { textOf: unmanagedText }),
+      ...(request.knownObjects?.unmanaged === true && { textOf: unmanagedText }),
       ...(signal && { signal }),
     };
   }
@@ -421,31 +421,31 @@ function parse(text: string, what: string): unknown {
   }
 }
 
-function read(answer: HttpAnswer, { known, discardAnswer }: RawRequest): unknown {
+function read(answer: HttpAnswer, { knownObjects, discardAnswer }: RawRequest): unknown {
   if (discardAnswer === true) return {};
-  if (!known) return parseAnswer(answer);
+  if (!knownObjects) return parseAnswer(answer);
   const version = versionAt(answer.text);
   if (!version) return parseAnswer(answer);
-  const found = known.find(version);
+  const found = knownObjects.find(version);
   const object = found ?? (parseAnswer(answer) as KubeObject);
-  if (!found) known.note(object);
-  const rest = known.unmanaged ? restOf(answer.text) : undefined;
-  if (rest !== undefined) known.noteRest(object, rest);
+  if (!found) knownObjects.note(object);
+  const rest = knownObjects.unmanaged ? restOf(answer.text) : undefined;
+  if (rest !== undefined) knownObjects.noteRest(object, rest);
   return object;
 }
 
 const isBlank = (line: Buffer): boolean => line.length === 0 || (line.length === 1 && line[0] === 0x0d);
 
 /** Parses a line of a watch. For an object that a response has already delivered, only its identity is read. */
-function eventOf(known: KnownObjects | undefined, line: Buffer): unknown {
-  if (!known) return parse(line.toString(), 'a watch event');
+function eventOf(knownObjects: KnownObjects | undefined, line: Buffer): unknown {
+  if (!knownObjects) return parse(line.toString(), 'a watch event');
   const beginning = glance(line);
   const seen = versionInEvent(beginning);
-  const object = seen && seen.type !== 'DELETED' ? known.take(seen.version) : undefined;
+  const object = seen && seen.type !== 'DELETED' ? knownObjects.take(seen.version) : undefined;
   if (object) return { type: seen?.type, object };
-  if (!known.unmanaged) return parse(line.toString(), 'a watch event');
+  if (!knownObjects.unmanaged) return parse(line.toString(), 'a watch event');
   const unmanaged = withoutManagedFields(line, beginning);
-  const like = seen && likeKnown(unmanaged, seen.version.uid, known);
+  const like = seen && likeKnown(unmanaged, seen.version.uid, knownObjects);
   const event = parse(like?.news ?? unmanaged.toString(), 'a watch event') as WatchEvent;
   return like ? { ...event, object: { ...like.object, ...event.object } } : event;
 }

@@ -7,7 +7,7 @@ const newline = 0x0a;
  */
 export class LineCutter {
   readonly #mostBytes: number;
-  #held: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #heldBytes = 0;
 
   /** @param mostBytes maximum length of a line: longer than any object that an API server stores */
@@ -34,15 +34,15 @@ export class LineCutter {
 
   #whole(rest: Buffer): Buffer {
     if (this.#heldBytes === 0) return rest;
-    this.#held.push(rest);
-    const line = Buffer.concat(this.#held);
-    this.#held = [];
+    this.#chunks.push(rest);
+    const line = Buffer.concat(this.#chunks);
+    this.#chunks = [];
     this.#heldBytes = 0;
     return line;
   }
 
   #hold(rest: Buffer): void {
-    this.#held.push(rest);
+    this.#chunks.push(rest);
     this.#heldBytes += rest.length;
     if (this.#heldBytes > this.#mostBytes)
       throw unreachable(`a watch event is longer than ${this.#mostBytes} bytes; the watch was cut`);

@@ -28,21 +28,21 @@ export function tunnelConnector({
 }: TunnelOptions): buildConnector.connector {
   const secure = makeConnector({ ...options, timeout });
   const connect = async (
-    wanted: buildConnector.Options,
+    target: buildConnector.Options,
     callback: buildConnector.Callback,
   ): Promise<void> => {
     const through = proxy.protocol.startsWith('socks5') ? throughSocks : throughHttp;
     let socket: Socket;
     try {
-      socket = await through(hostPortOf(wanted), { proxy, proxyCa, timeoutMs: timeout });
+      socket = await through(hostPortOf(target), { proxy, proxyCa, timeoutMs: timeout });
     } catch (reason) {
       callback(new Error(`proxy ${proxy.host}: ${messageOf(reason)}`, { cause: reason }), null);
       return;
     }
-    if (wanted.protocol === 'https:') secure({ ...wanted, httpSocket: socket }, callback);
+    if (target.protocol === 'https:') secure({ ...target, httpSocket: socket }, callback);
     else callback(null, socket.setNoDelay(true));
   };
-  return (wanted, callback) => void connect(wanted, callback);
+  return (target, callback) => void connect(target, callback);
 }
 
 interface Way {

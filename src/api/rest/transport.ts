@@ -116,13 +116,13 @@ export class Transport {
     if (this.#closed) throw unreachable('the API client is closed');
     const current = this.#credentials.current();
     const credentials = current instanceof Promise ? await current.catch(notAuthenticated) : current;
-    const known = this.#pools;
-    if (known?.credentials === credentials) return known;
-    if (known && sameIdentity(known.credentials, credentials))
-      return (this.#pools = { ...known, credentials });
+    const existing = this.#pools;
+    if (existing?.credentials === credentials) return existing;
+    if (existing && sameIdentity(existing.credentials, credentials))
+      return (this.#pools = { ...existing, credentials });
     const fresh = { ...this.#makePools(credentials), credentials };
     this.#pools = fresh;
-    if (known) retire(known);
+    if (existing) retire(existing);
     return fresh;
   }
 

@@ -34,8 +34,8 @@ const poolMost = 1000;
 /** Parses `fieldsV1`; unknown kinds of keys are skipped. @returns `undefined` when it is not a set of fields */
 export function readSet(fields: unknown): FieldSet | undefined {
   if (!isObject(fields)) return emptySet();
-  const known = written.get(fields);
-  if (known) return known;
+  const cached = written.get(fields);
+  if (cached) return cached;
   try {
     return parsed(fields);
   } catch (reason) {
@@ -74,8 +74,8 @@ function readKey(name: string): string | undefined {
 export function writeSet(set: FieldSet): JsonObject {
   const fields = fieldsOfSet(set);
   const text = JSON.stringify(fields);
-  const known = pool.get(text);
-  if (known) return known;
+  const cached = pool.get(text);
+  if (cached) return cached;
   const [oldest] = pool.keys();
   if (pool.size >= poolMost && oldest !== undefined) pool.delete(oldest);
   pool.set(text, fields);
@@ -335,12 +335,12 @@ function mergeList(live: unknown, applied: unknown, shape: Shape & { is: 'list' 
   if (!Array.isArray(live) || !Array.isArray(applied)) return applied ?? live;
   const how = shape.merge;
   const standing = new Map(live.map((item: unknown) => [itemKey(item, how), item]));
-  const wanted = new Map(applied.map((item: unknown) => [itemKey(item, how), item]));
+  const appliedByKey = new Map(applied.map((item: unknown) => [itemKey(item, how), item]));
   const out = live.map((item: unknown) => {
     const key = itemKey(item, how);
-    return wanted.has(key) ? merge(item, wanted.get(key), shape.of) : item;
+    return appliedByKey.has(key) ? merge(item, appliedByKey.get(key), shape.of) : item;
   });
-  for (const [key, item] of wanted) if (!standing.has(key)) out.push(item);
+  for (const [key, item] of appliedByKey) if (!standing.has(key)) out.push(item);
   return out;
 }
 

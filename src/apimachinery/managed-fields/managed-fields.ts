@@ -203,32 +203,32 @@ export function manageApply(
   const managed = read(live);
   const own = managed.find((entry) => sameWriter(entry.writer, at.writer));
   const others = managed.filter((entry) => entry !== own);
-  const wanted = strip(setOf(bare(config), shape), [...unowned, ...at.reset]);
+  const desired = strip(setOf(bare(config), shape), [...unowned, ...at.reset]);
   const merged = merge(bare(live), bare(config), shape) as JsonObject;
-  const dropped = own ? difference(own.set, wanted) : parseSet({});
-  const held = others.reduce((set, entry) => union(set, entry.set), wanted);
-  const finished = at.finish(prune(merged, dropped, held, shape));
+  const dropped = own ? difference(own.set, desired) : parseSet({});
+  const owned = others.reduce((set, entry) => union(set, entry.set), desired);
+  const finished = at.finish(prune(merged, dropped, owned, shape));
   const changed = compare(bare(live), finished, shape);
-  const touched = intersection(union(changed.added, changed.modified), wanted);
+  const touched = intersection(union(changed.added, changed.modified), desired);
   if (!at.force) refuseConflicts(others, touched);
   const rest = others.map((entry) => ({
     ...entry,
     set: at.force ? difference(entry.set, touched) : entry.set,
   }));
-  const same = own !== undefined && sameJson(writeSet(own.set), writeSet(wanted));
+  const same = own !== undefined && sameJson(writeSet(own.set), writeSet(desired));
   const after = rest.map((entry) => ({ ...entry, set: difference(entry.set, changed.removed) }));
   return write(finished, [
     ...after,
-    { writer: at.writer, set: wanted, time: same ? own.time : seconds(at.now) },
+    { writer: at.writer, set: desired, time: same ? own.time : seconds(at.now) },
   ]);
 }
 
 /** Removes dropped fields unless another manager owns them or something below them. */
-function prune(object: JsonObject, dropped: FieldSet, held: FieldSet, shape: Shape): JsonObject {
+function prune(object: JsonObject, dropped: FieldSet, owned: FieldSet, shape: Shape): JsonObject {
   const free = parseSet({});
   let result = free;
   for (const path of paths(dropped)) {
-    let at: FieldSet | undefined = held;
+    let at: FieldSet | undefined = owned;
     for (const key of path) at = at?.children.get(key);
     if (at && !isEmptySet(at)) continue;
     result = union(result, pathSet(path));

@@ -157,6 +157,6 @@ export function readProtobuf(
   const meta = inner(envelope, 1);
   const [apiVersion, kind] = [inner(meta, 1).toString(), inner(meta, 2).toString()];
   const type = typeOf(apiVersion, kind);
-  const known = type !== undefined && isKnownType(type) && Object.hasOwn(table, type);
-  return { apiVersion, kind, ...(known && message(inner(envelope, 2), type)) };
+  const isDescribed = type !== undefined && isKnownType(type) && Object.hasOwn(table, type);
+  return { apiVersion, kind, ...(isDescribed && message(inner(envelope, 2), type)) };
 }

@@ -102,8 +102,8 @@ const isPrintable = (letter: string): boolean =>
   /^[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]$/u.test(letter);
 
 function escaped(letter: string): string {
-  const known = escapes[letter];
-  if (known !== undefined) return known;
+  const escape = escapes[letter];
+  if (escape !== undefined) return escape;
   if (isPrintable(letter)) return letter;
   const code = letter.codePointAt(0) ?? 0;
   const [sign, digits] = code <= 0xff ? ['x', 2] : code <= 0xffff ? ['u', 4] : ['U', 8];

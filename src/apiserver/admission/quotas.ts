@@ -147,7 +147,7 @@ export function isCovered(quota: JsonObject, kind: Kind, object: JsonObject): bo
 const demanded = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']);
 
 /** Returns what every container must specify under a quota on processors and memory, but does not. */
-function unsaid(pod: JsonObject, names: readonly string[]): string | undefined {
+function missingResources(pod: JsonObject, names: readonly string[]): string | undefined {
   if (hasPodLevelResources(pod)) return undefined;
   const spec = objectAt(pod, 'spec');
   const containers = ['containers', 'initContainers'].flatMap((key) => objectsAt(spec, key));
@@ -197,7 +197,7 @@ function charged(quota: JsonObject, kind: Kind, object: JsonObject): JsonObject 
       },
       why,
     );
-  const why = qualified(kind) === 'pods' ? unsaid(object, names) : undefined;
+  const why = qualified(kind) === 'pods' ? missingResources(object, names) : undefined;
   if (why !== undefined) throw refuse(`failed quota: ${name}: ${why}`);
   const unknown = own.filter((one) => !Object.hasOwn(used, one));
   if (unknown.length > 0)

@@ -30,13 +30,17 @@ export interface CompiledRule {
   readonly cardinality: number;
 }
 
-interface Wanted {
+interface Expectation {
   readonly type: Type;
   readonly wrongType: string;
   readonly lead: string;
 }
-const ruleWanted: Wanted = { type: boolType, wrongType: 'cel expression must evaluate to a bool', lead: '' };
-const messageWanted: Wanted = {
+const ruleExpectation: Expectation = {
+  type: boolType,
+  wrongType: 'cel expression must evaluate to a bool',
+  lead: '',
+};
+const messageExpectation: Expectation = {
   type: stringType,
   wrongType: 'messageExpression must evaluate to a string',
   lead: 'messageExpression ',
@@ -45,7 +49,7 @@ const messageWanted: Wanted = {
 function compile(
   text: string,
   declarations: Declarations,
-  { type, wrongType, lead }: Wanted,
+  { type, wrongType, lead }: Expectation,
   sizes: SizeAt,
 ): RuleProgram {
   try {
@@ -73,10 +77,12 @@ export function compileRules(schema: Structural, type: RuleType): readonly Compi
     const optionalOldSelf = rule['optionalOldSelf'] === true;
     const declarations = optionalOldSelf ? optional : plain;
     const text = stringAt(rule, 'rule');
-    const main = text.trim() === '' ? { cost: 0 } : compile(text, declarations, ruleWanted, sizes);
+    const main = text.trim() === '' ? { cost: 0 } : compile(text, declarations, ruleExpectation, sizes);
     const expression = stringAt(rule, 'messageExpression');
     const message =
-      main.program && expression !== '' ? compile(expression, declarations, messageWanted, sizes) : undefined;
+      main.program && expression !== ''
+        ? compile(expression, declarations, messageExpectation, sizes)
+        : undefined;
     const fieldPath = stringAt(rule, 'fieldPath');
     return {
       rule,

@@ -1,5 +1,5 @@
 import { type JsonObject, without } from '../../apimachinery/json.ts';
-import { decodeKind, groupVersionOf, type Kind, keptKinds } from '../../apimachinery/kinds.ts';
+import { decodeKind, groupVersionOf, type Kind, storedKinds } from '../../apimachinery/kinds.ts';
 import { strategies } from '../registry/strategy-table.ts';
 import type { Strategy } from '../registry/strategy.ts';
 import type { CustomResources } from './custom-resources.ts';
@@ -17,7 +17,7 @@ export class ServedObjects {
 
   /** Returns the other kinds that serve the same objects, and have the subresource. */
   equivalents(kind: Kind, subresource: string): readonly Kind[] {
-    return [...keptKinds, ...this.#customs.kinds].filter(
+    return [...storedKinds, ...this.#customs.kinds].filter(
       (other) =>
         other !== kind &&
         other.storage === kind.storage &&

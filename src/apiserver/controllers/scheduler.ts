@@ -116,14 +116,14 @@ export function minimalScheduler(
   };
 }
 
-interface Said {
+interface SchedulingEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
 /** Writes an event about a pod as the scheduler. */
-function tell(deps: ControllerDeps, pod: JsonObject, message: Said): void {
+function tell(deps: ControllerDeps, pod: JsonObject, message: SchedulingEvent): void {
   const { namespace, name, uid } = objectAt(pod, 'metadata');
   const at = new Date(deps.clock.now()).toISOString();
   const stamp = (BigInt(deps.clock.now()) * 1_000_000n).toString(16);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { fieldsOf, type Shape, typeNames } from '../../apimachinery/api-types.ts';
 import type { Draft, JsonObject } from '../../apimachinery/json.ts';
 import { customDefinitions, type DescribedCustom, type References } from './openapi-custom.ts';
-import { groups, groupVersionOf, keptKinds, type Kind } from '../../apimachinery/kinds.ts';
+import { groups, groupVersionOf, storedKinds, type Kind } from '../../apimachinery/kinds.ts';
 
 /** Go packages in definition names. */
 const packages: Readonly<Record<string, string>> = tableOf({
@@ -31,7 +31,7 @@ const homes: ReadonlyMap<string, string> = (() => {
       if (shape.is === 'struct') visit(shape.type, home);
     }
   };
-  for (const kind of keptKinds) visit(kind.type, `${packageOf(kind.group)}.${kind.version}`);
+  for (const kind of storedKinds) visit(kind.type, `${packageOf(kind.group)}.${kind.version}`);
   for (const type of typeNames()) visit(type, 'io.k8s.api.core.v1');
   return found;
 })();
@@ -95,7 +95,7 @@ function listExtensions({ merge }: Shape & { is: 'list' }): JsonObject {
 }
 
 const kindsOfType = new Map<string, Kind[]>();
-for (const kind of keptKinds) kindsOfType.set(kind.type, [...(kindsOfType.get(kind.type) ?? []), kind]);
+for (const kind of storedKinds) kindsOfType.set(kind.type, [...(kindsOfType.get(kind.type) ?? []), kind]);
 
 /** Returns the schema of a member: in JSON schemas as values of an API, free values may be of any type, elsewhere they are objects. */
 function withAnyJson(type: string, schema: JsonObject): JsonObject {

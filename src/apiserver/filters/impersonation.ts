@@ -10,7 +10,7 @@ import { StatusError } from '../../apimachinery/status-error.ts';
 import { anonymous, type User } from '../authentication/users.ts';
 
 /** The impersonation headers of a request. */
-interface Wanted {
+interface ImpersonatedUser {
   readonly name: string;
   readonly groups: readonly string[];
   readonly uid: string;
@@ -19,7 +19,7 @@ interface Wanted {
 
 const extraHead = 'impersonate-extra-';
 
-function wantedOf({ headersDistinct }: IncomingMessage): Wanted {
+function targetOf({ headersDistinct }: IncomingMessage): ImpersonatedUser {
   const first = (name: string): string => ownMember(headersDistinct, name)?.[0] ?? '';
   const extra = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
     name.startsWith(extraHead) ? [[decodedPath(name.slice(extraHead.length)), values] as const] : [],
@@ -32,7 +32,7 @@ function wantedOf({ headersDistinct }: IncomingMessage): Wanted {
   };
 }
 
-const isNothing = ({ name, groups, uid, extra }: Wanted): boolean =>
+const isNothing = ({ name, groups, uid, extra }: ImpersonatedUser): boolean =>
   name === '' && uid === '' && groups.length === 0 && Object.keys(extra).length === 0;
 
 /** Returns namespace and name of a service account's user name. */
@@ -60,7 +60,7 @@ function impersonated(
   own: Attributes,
   decide: (attributes: Attributes) => Decision,
 ): User | undefined {
-  const target = wantedOf(request);
+  const target = targetOf(request);
   if (isNothing(target)) return undefined;
   if (target.name === '') throw unnamed(target);
   const mode = modeOf(target);
@@ -75,7 +75,7 @@ function impersonated(
 }
 
 /** Returns the limited mode of impersonation for error messages; `undefined`: there is none for this user. */
-function modeOf({ name, ...more }: Wanted): string | undefined {
+function modeOf({ name, ...more }: ImpersonatedUser): string | undefined {
   const bare = isNothing({ ...more, name: '' });
   if (name.startsWith('system:node:')) return bare ? 'arbitrary-node' : undefined;
   if (accountOf(name)) return bare ? 'serviceaccount' : undefined;
@@ -83,7 +83,7 @@ function modeOf({ name, ...more }: Wanted): string | undefined {
 }
 
 /** Returns the attributes to authorize: the user, each group, each extra value, and the UID. */
-function checksOf({ name, groups, uid, extra }: Wanted, user: User): readonly Attributes[] {
+function checksOf({ name, groups, uid, extra }: ImpersonatedUser, user: User): readonly Attributes[] {
   const rest = { user, verb: 'impersonate', group: '', subresource: '', namespace: '' };
   const other = { ...rest, group: 'authentication.k8s.io' };
   const [namespace, account] = accountOf(name) ?? [];
@@ -100,7 +100,7 @@ function checksOf({ name, groups, uid, extra }: Wanted, user: User): readonly At
 }
 
 /** Returns the requested groups, or those of a service account, plus `system:authenticated` or `system:unauthenticated`. */
-function groupsOf({ name, groups }: Wanted): readonly string[] {
+function groupsOf({ name, groups }: ImpersonatedUser): readonly string[] {
   const [namespace] = accountOf(name) ?? [];
   const account =
     namespace === undefined ? [] : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
@@ -113,7 +113,7 @@ function groupsOf({ name, groups }: Wanted): readonly string[] {
   return base.some((group) => unless.includes(group)) ? base : [...base, ...all];
 }
 
-const unnamed = ({ uid, groups, extra }: Wanted): StatusError =>
+const unnamed = ({ uid, groups, extra }: ImpersonatedUser): StatusError =>
   new StatusError(
     400,
     'BadRequest',

@@ -13,7 +13,7 @@ import { methodNotAllowed, noSuchResource, notFound } from '../../apimachinery/s
 import { keyOf, type Store } from '../storage/store.ts';
 import { column } from '../printers/table-printer.ts';
 import { seconds } from '../../apimachinery/times.ts';
-import type { KnownUsage, UsageReader } from './usage-reader.ts';
+import type { RecordedUsage, UsageReader } from './usage-reader.ts';
 import { metaVersion, partial } from '../endpoints/views.ts';
 
 export interface MetricsApiDeps {
@@ -127,7 +127,7 @@ function measuredOf(
   kind: Kind,
   key: string,
   object: JsonObject,
-  { nodes, pods }: KnownUsage,
+  { nodes, pods }: RecordedUsage,
 ): Measured | undefined {
   if (kind.namespaced && valueAt(object, 'status', 'phase') !== 'Running') return undefined;
   const node = nodes.get(key);

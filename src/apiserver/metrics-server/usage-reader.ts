@@ -15,7 +15,7 @@ export interface UsageReaderDeps {
 }
 
 /** The last readings of nodes and pods. */
-export interface KnownUsage {
+export interface RecordedUsage {
   /** By name. */
   readonly nodes: ReadonlyMap<string, Pair>;
   /** By `namespace/name`, then by container. */
@@ -34,7 +34,7 @@ const secondReadingMs = 1000;
  */
 export class UsageReader {
   readonly #deps: UsageReaderDeps;
-  #usage: KnownUsage = { nodes: new Map(), pods: new Map() };
+  #usage: RecordedUsage = { nodes: new Map(), pods: new Map() };
   #goodUntil = -Infinity;
   #reading: Promise<void> | undefined;
 
@@ -43,7 +43,7 @@ export class UsageReader {
   }
 
   /** Returns the usage of the last 15 seconds. Nodes whose kubelets do not respond are left out. */
-  async usage(): Promise<KnownUsage> {
+  async usage(): Promise<RecordedUsage> {
     if (steadyNow(this.#deps.clock) >= this.#goodUntil) {
       this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
       await this.#reading;

@@ -20,13 +20,13 @@ export interface Column {
 
 const description = 'shown by kubectl get';
 /** Columns that kube-apiserver does not describe. */
-const untold = new Set(['Handler']);
+const undescribed = new Set(['Handler']);
 
 export const column = (name: string, priority = 0, type = 'string', format = ''): Column => ({
   name,
   type,
   format: name === 'Name' ? 'name' : format,
-  description: untold.has(name) ? '' : `${name}: ${description}`,
+  description: undescribed.has(name) ? '' : `${name}: ${description}`,
   priority,
 });
 

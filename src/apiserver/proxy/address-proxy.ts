@@ -251,8 +251,8 @@ async function handOn(
   more: { readonly location?: string },
 ): Promise<void> {
   const { 'cache-control': cache = 'no-cache, private', ...rest } = passed(answer.headers);
-  const isTold = answer.headers['content-type'] !== undefined || answer.headers['content-encoding'];
-  const beginning = isTold || response.req.method === 'HEAD' ? undefined : await beginningOf(answer);
+  const hasContentType = answer.headers['content-type'] !== undefined || answer.headers['content-encoding'];
+  const beginning = hasContentType || response.req.method === 'HEAD' ? undefined : await beginningOf(answer);
   response.writeHead(answer.statusCode ?? 502, {
     'Cache-Control': cache,
     ...rest,

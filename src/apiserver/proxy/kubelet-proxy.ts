@@ -16,7 +16,7 @@ import {
   type FieldFault,
   invalid,
   notFound,
-  serverSaid,
+  genericServerError,
   StatusError,
 } from '../../apimachinery/status-error.ts';
 import { keyOf, type Store } from '../storage/store.ts';
@@ -190,7 +190,7 @@ export class KubeletProxy {
     });
     const text = await readAll(answer);
     const { statusCode = 500 } = answer;
-    if (statusCode !== 200) throw serverSaid(statusCode, text, { kind: 'nodes', name: nodeName });
+    if (statusCode !== 200) throw genericServerError(statusCode, text, { kind: 'nodes', name: nodeName });
     return text;
   }
 
@@ -228,7 +228,7 @@ export class KubeletProxy {
     });
     const status = answer.statusCode ?? 500;
     if (status < 200 || status > 206)
-      throw serverSaid(status, await readAll(answer), { kind: 'pods/log', name: pod });
+      throw genericServerError(status, await readAll(answer), { kind: 'pods/log', name: pod });
     response.writeHead(200, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-cache, private' });
     response.flushHeaders();
     // an interrupted response is interrupted for the client, and a client that disconnects ends it

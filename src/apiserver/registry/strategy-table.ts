@@ -43,7 +43,7 @@ import { resourceClaimStrategy } from './resource/resource-claim.ts';
 import { resourceClaimTemplateStrategy } from './resource/resource-claim-template.ts';
 import { resourceSliceStrategy } from './resource/resource-slice.ts';
 import { definitionStrategy } from '../apiextensions/definition-strategy.ts';
-import { keptKinds, type Kind } from '../../apimachinery/kinds.ts';
+import { storedKinds, type Kind } from '../../apimachinery/kinds.ts';
 import { commonStrategy } from './strategies.ts';
 import { accountStrategy, configMapStrategy, secretStrategy } from './core/strategy-config.ts';
 import { leaseStrategy, namespaceStrategy, nodeStrategy } from './core/strategy-core.ts';
@@ -130,5 +130,5 @@ const byKind = new Map<Kind, Strategy>(own.map((strategy) => [strategy.kind, str
 
 /** The rules of every kind. */
 export const strategies: ReadonlyMap<Kind, Strategy> = new Map(
-  keptKinds.map((kind) => [kind, byKind.get(kind) ?? commonStrategy(kind)]),
+  storedKinds.map((kind) => [kind, byKind.get(kind) ?? commonStrategy(kind)]),
 );

@@ -9,7 +9,7 @@ const { cachedDataVersionTag } = process.getBuiltinModule('node:v8');
 const vm = process.getBuiltinModule('node:vm');
 
 /** The compiled code of a program, cached for its next start. */
-export interface KeptCode {
+export interface CodeCache {
   /** Has a directory for each version of Node.js and its flags. */
   readonly folder: string;
   /**
@@ -23,7 +23,7 @@ export interface KeptCode {
 export interface BundledProgram {
   /** The exports of its main file. */
   readonly exports: unknown;
-  readonly code: KeptCode | undefined;
+  readonly code: CodeCache | undefined;
 }
 
 /** A file of the running bundle, and the path of its cached code. */
@@ -73,7 +73,7 @@ export function loadProgram(main: string, folder: string | undefined): BundledPr
     modules.set(file, module);
     const text = readFileSync(file);
     const cacheFile = version && path.join(version, digest(text).toString('hex'));
-    const cachedData = cacheFile === undefined ? undefined : keptCode(cacheFile);
+    const cachedData = cacheFile === undefined ? undefined : cachedCode(cacheFile);
     // The build leaves only ASCII characters.
     const script = new vm.Script(Buffer.concat([prefix, text, suffix]).toString('latin1'), {
       filename: file,
@@ -107,7 +107,7 @@ export function loadProgram(main: string, folder: string | undefined): BundledPr
 const digest = (data: Buffer): Buffer => hash('sha256', data, 'buffer');
 
 /** Returns the code in a file, which starts with its digest: V8 does not verify cached code. */
-function keptCode(file: string): Buffer | undefined {
+function cachedCode(file: string): Buffer | undefined {
   try {
     const data = readFileSync(file);
     const code = data.subarray(digestBytes);
@@ -130,6 +130,6 @@ function keep(chunks: readonly Chunk[], version: string, staleBefore: number): v
       chunk.fresh = true;
     }
   } catch {
-    // see KeptCode.keep
+    // see CodeCache.keep
   }
 }

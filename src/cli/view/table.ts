@@ -87,8 +87,8 @@ function planned(
   reasons: readonly (readonly string[])[],
   room: number,
 ): { readonly rows: number; readonly reasonLines: readonly number[] } {
-  const wanted = reasons.reduce((sum, lines) => sum + lines.length, 0);
-  const forReasons = Math.min(wanted, Math.max(room - reasons.length, Math.floor(room / 2)));
+  const needed = reasons.reduce((sum, lines) => sum + lines.length, 0);
+  const forReasons = Math.min(needed, Math.max(room - reasons.length, Math.floor(room / 2)));
   const forRows = room - forReasons;
   const rows = reasons.length <= forRows ? reasons.length : Math.max(0, forRows - 1);
   let left = forReasons;
@@ -214,6 +214,6 @@ export function cut(text: string, columns: number): string {
   return plain.length <= columns ? plain.trimEnd() : `${plain.slice(0, Math.max(0, columns - 1))}…`;
 }
 
-function paint(text: string, colour: number, wanted: boolean): string {
-  return wanted && colour > 0 ? `\u001b[${colour}m${text}\u001b[0m` : text;
+function paint(text: string, colour: number, isColoured: boolean): string {
+  return isColoured && colour > 0 ? `\u001b[${colour}m${text}\u001b[0m` : text;
 }

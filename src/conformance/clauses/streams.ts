@@ -51,8 +51,11 @@ async function logOf(
   return Buffer.concat(parts).toString();
 }
 
-const expectLog = (seen: string, wanted: string): void => {
-  expect(seen === wanted, () => `the log is ${JSON.stringify(seen)} instead of ${JSON.stringify(wanted)}`);
+const expectLog = (seen: string, expected: string): void => {
+  expect(
+    seen === expected,
+    () => `the log is ${JSON.stringify(seen)} instead of ${JSON.stringify(expected)}`,
+  );
 };
 
 const execs: readonly Clause[] = [
@@ -83,9 +86,9 @@ const execs: readonly Clause[] = [
     needs: needing(['commands'], ['execSync']),
     async check(t) {
       const container = await t.ref(await t.started(t.behaving(t.pod(), {})));
-      for (const wanted of [0, 7]) {
-        const { exitCode } = await run(t, container, ['/bin/sh', '-c', `exit ${wanted}`]);
-        expect(exitCode === wanted, () => `exit ${wanted} is answered with ${exitCode ?? 'none'}`);
+      for (const expected of [0, 7]) {
+        const { exitCode } = await run(t, container, ['/bin/sh', '-c', `exit ${expected}`]);
+        expect(exitCode === expected, () => `exit ${expected} is answered with ${exitCode ?? 'none'}`);
       }
     },
   },

@@ -240,8 +240,8 @@ export const volumes: readonly Clause[] = [
       const seen = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'].map(
         (type) => `${type}=${conditionOf(node, type) ?? 'absent'}`,
       );
-      const wanted = 'Ready=True MemoryPressure=False DiskPressure=False PIDPressure=False';
-      expect(seen.join(' ') === wanted, () => `its conditions are ${seen.join(' ')}`);
+      const expected = 'Ready=True MemoryPressure=False DiskPressure=False PIDPressure=False';
+      expect(seen.join(' ') === expected, () => `its conditions are ${seen.join(' ')}`);
     },
   },
 ];

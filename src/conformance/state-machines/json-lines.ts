@@ -44,7 +44,7 @@ export async function jsonLinesSubject(options: JsonLinesOptions): Promise<JsonL
     line.fail(`cannot be started: ${messageOf(reason)}`);
   });
   child.stderr.on('data', (chunk: Buffer) => {
-    line.said(chunk.toString());
+    line.addErrorText(chunk.toString());
   });
   createInterface({ input: child.stdout }).on('line', (text) => {
     line.answered(text);
@@ -103,7 +103,7 @@ class Line {
     return new AgentError('unavailable', `${this.#options.file}: ${what}${tail && `; it wrote: ${tail}`}`);
   }
 
-  said(text: string): void {
+  addErrorText(text: string): void {
     this.#stderr = (this.#stderr + text).slice(-4096);
   }
 

@@ -83,8 +83,8 @@ export function allocatableAbsolute(
   const result: Record<string, Quantity> = {};
   for (const [name, amount] of Object.entries(capacity)) {
     const rest = [system, kube].reduce((left, part) => {
-      const taken = ownMember(part, name);
-      return taken ? subQuantities(left, taken) : left;
+      const reserved = ownMember(part, name);
+      return reserved ? subQuantities(left, reserved) : left;
     }, amount);
     setOwn(result, name, signOfQuantity(rest) < 0 ? zeroQuantity : rest);
   }

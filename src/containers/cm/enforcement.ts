@@ -109,7 +109,7 @@ export async function enforceOnPods(node: PodsTogether, tell: TellOfEnforcement)
   return fault === undefined;
 }
 
-interface KeptDeps {
+interface EnforcementDeps {
   readonly node: PodsTogether;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly logger: Logger;
@@ -123,7 +123,7 @@ const keepPeriodMs = 60_000;
  * kernel already accepted them
  */
 export async function keepEnforced(
-  { node, clock, logger, tell }: KeptDeps,
+  { node, clock, logger, tell }: EnforcementDeps,
   wasEnforced: boolean,
   signal: AbortSignal,
 ): Promise<void> {

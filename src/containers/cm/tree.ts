@@ -170,8 +170,8 @@ export class CgroupTree {
 
   #isComplete({ mount, controllers }: Hierarchy, name: CgroupName): boolean {
     const own = this.#deps.files.read(join(this.#path(mount, name), 'cgroup.controllers')) ?? '';
-    const held = new Set(own.split(/\s+/));
-    return controllers.filter((controller) => counted.has(controller)).every((c) => held.has(c));
+    const available = new Set(own.split(/\s+/));
+    return controllers.filter((controller) => counted.has(controller)).every((c) => available.has(c));
   }
 
   /** With v1, parents are inspected only when one is missing; with v2, every parent must delegate the controllers. */
@@ -199,8 +199,8 @@ export class CgroupTree {
     const path = join(parent, 'cgroup.subtree_control');
     const handed = new Set((files.read(path) ?? '').split(/\s+/));
     const offered = new Set((files.read(join(parent, 'cgroup.controllers')) ?? '').split(/\s+/));
-    const wanted = controllers.filter((c) => counted.has(c) && offered.has(c) && !handed.has(c));
-    if (wanted.length > 0) files.write(path, wanted.map((controller) => `+${controller}`).join(' '));
+    const missing = controllers.filter((c) => counted.has(c) && offered.has(c) && !handed.has(c));
+    if (missing.length > 0) files.write(path, missing.map((controller) => `+${controller}`).join(' '));
   }
 
   /** With v1, no process can join a cgroup whose `cpuset.cpus` and `cpuset.mems` are empty. */

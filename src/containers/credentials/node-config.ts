@@ -47,9 +47,9 @@ export function nodeDockerConfig({
       return undefined;
     }
   };
-  let held: { readonly config: DockerConfig; readonly until: number } | undefined;
+  let cached: { readonly config: DockerConfig; readonly until: number } | undefined;
   return () => {
-    if (held && steadyNow(clock) < held.until) return held.config;
+    if (cached && steadyNow(clock) < cached.until) return cached.config;
     let config: DockerConfig = {};
     for (const [path, read] of paths) {
       const found = attempt(path, read);
@@ -57,7 +57,7 @@ export function nodeDockerConfig({
       config = found;
       break;
     }
-    held = { config, until: steadyNow(clock) + lifetimeMs };
+    cached = { config, until: steadyNow(clock) + lifetimeMs };
     return config;
   };
 }

@@ -44,9 +44,13 @@ export class ImageGc {
   readonly #startedAt: number;
   readonly #records: Map<string, ImageRecord>;
 
-  /** @param known records of an earlier instance, by image id */
-  constructor(deps: ImageGcDeps, policy: ImageGcPolicy, known: ReadonlyMap<string, ImageRecord> = new Map()) {
-    this.#records = new Map(known);
+  /** @param records records of an earlier instance, by image id */
+  constructor(
+    deps: ImageGcDeps,
+    policy: ImageGcPolicy,
+    records: ReadonlyMap<string, ImageRecord> = new Map(),
+  ) {
+    this.#records = new Map(records);
     this.#deps = deps;
     this.#policy = policy;
     this.#startedAt = deps.clock.now();
@@ -175,8 +179,8 @@ export class ImageGc {
   #see(images: readonly Image[], inUse: ReadonlySet<string>): void {
     const now = this.#deps.clock.now();
     for (const { id = '' } of images) {
-      const known = this.#records.get(id) ?? { firstSeenAt: now, lastUsedAt: Number.NEGATIVE_INFINITY };
-      this.#records.set(id, inUse.has(id) ? { ...known, lastUsedAt: now } : known);
+      const record = this.#records.get(id) ?? { firstSeenAt: now, lastUsedAt: Number.NEGATIVE_INFINITY };
+      this.#records.set(id, inUse.has(id) ? { ...record, lastUsedAt: now } : record);
     }
     const present = new Set(images.map(({ id = '' }) => id));
     for (const id of this.#records.keys()) if (!present.has(id)) this.#records.delete(id);

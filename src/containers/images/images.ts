@@ -219,10 +219,10 @@ export class ImageManager {
     this.#lastFailure.delete(key);
     counts?.pulling(uidOf(request.pod));
     note('Normal', 'Pulling', `Pulling image ${goQuote(image)}`);
-    const askedAt = steadyNow(clock);
+    const requestedAt = steadyNow(clock);
     try {
       const pulled = await queue.run(() => this.#pullNow(request, spec, how));
-      const tookMs = Math.floor(steadyNow(clock) - askedAt);
+      const tookMs = Math.floor(steadyNow(clock) - requestedAt);
       const total = goDuration(tookMs);
       counts?.pulled(uidOf(request.pod), tookMs, pulled.bytes);
       note(

@@ -55,7 +55,7 @@ interface SyncContext extends StartContext {
   readonly imageVolumes: ImageVolumes;
 }
 
-type Wanted = Omit<StartSpec, 'imageVolumes'>;
+type DesiredContainer = Omit<StartSpec, 'imageVolumes'>;
 
 /**
  * PodSync performs one sync of one pod: computes the actions once, executes them in the kubelet's order and records each result.
@@ -325,7 +325,7 @@ export class PodSync {
           if (state === 'exited' && finishedAt) counts.initEnded(pod, finishedAt);
   }
 
-  async #start(context: SyncContext, spec: Wanted, type: ContainerType): Promise<boolean> {
+  async #start(context: SyncContext, spec: DesiredContainer, type: ContainerType): Promise<boolean> {
     const { container } = spec;
     const { counts } = this.#deps;
     let counted = false;

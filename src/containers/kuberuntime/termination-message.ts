@@ -43,8 +43,8 @@ async function terminationFile(
   path: string,
   files: Pick<RuntimeFiles, 'readEnd'>,
 ): Promise<string> {
-  const wanted = terminationPath(path);
-  const hostPath = mounts.find(({ containerPath }) => path !== '' && containerPath === wanted)?.hostPath;
+  const expected = terminationPath(path);
+  const hostPath = mounts.find(({ containerPath }) => path !== '' && containerPath === expected)?.hostPath;
   if (hostPath === undefined) return '';
   try {
     return (await files.readEnd(hostPath, maxTerminationMessageBytes)).toString('utf8');

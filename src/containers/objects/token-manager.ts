@@ -77,15 +77,15 @@ export class TokenManager {
       wish.expirationSeconds ?? '',
       wish.accountUid ?? '',
     ].join('|');
-    const held = this.#tokens.get(key);
-    if (held && !this.#isStale(held)) return held.token;
+    const cached = this.#tokens.get(key);
+    if (cached && !this.#isStale(cached)) return cached.token;
     try {
       const fresh = await this.#requestPatiently(pod, wish);
       this.#tokens.set(key, fresh);
       return fresh.token;
     } catch (cause) {
-      if (held && held.expiresAt > this.#clock.now()) return held.token;
-      const what = held ? `token ${textOf(pod, wish)} expired and refresh failed` : 'failed to fetch token';
+      if (cached && cached.expiresAt > this.#clock.now()) return cached.token;
+      const what = cached ? `token ${textOf(pod, wish)} expired and refresh failed` : 'failed to fetch token';
       throw new AgentError(AgentError.from(cause).code, `${what}: ${messageOf(cause)}`, { cause });
     }
   }

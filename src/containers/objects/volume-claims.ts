@@ -52,7 +52,7 @@ export async function claimedVolume(
 ): Promise<ClaimedVolume> {
   const namespace = namespaceOf(pod);
   const bound = await extracted(client, namespace, claimName);
-  if (own && !bound.madeFor(pod))
+  if (own && !bound.isFor(pod))
     throw notYet(
       `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${nameOf(pod)} (pod is not owner)`,
     );
@@ -63,10 +63,10 @@ async function extracted(
   client: ApiClient,
   namespace: string,
   claimName: string,
-): Promise<{ readonly volume: ClaimedVolume; readonly madeFor: (pod: Pod) => boolean }> {
+): Promise<{ readonly volume: ClaimedVolume; readonly isFor: (pod: Pod) => boolean }> {
   try {
     const { uid, name, owner } = await boundVolume(client, namespace, claimName);
-    return { volume: await volumeOf(client, name, uid), madeFor: (pod) => owner === uidOf(pod) };
+    return { volume: await volumeOf(client, name, uid), isFor: (pod) => owner === uidOf(pod) };
   } catch (reason) {
     const message = `error processing PVC ${namespace}/${claimName}: ${messageOf(reason)}`;
     throw new AgentError(AgentError.from(reason).code, message, { cause: reason });

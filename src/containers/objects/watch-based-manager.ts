@@ -35,7 +35,7 @@ export class ObjectWatch<T extends KubeObject> {
   readonly #namesOf: (pod: Pod) => ReadonlySet<string>;
   readonly #entries = new Map<string, Entry<T>>();
   /** References of each registered pod, by UID. */
-  readonly #held = new Map<string, Held>();
+  readonly #registered = new Map<string, Held>();
 
   /** @param namesOf returns the objects of its own namespace that a pod refers to */
   constructor(deps: ReflectorDeps, resource: Resource, namesOf: (pod: Pod) => ReadonlySet<string>) {
@@ -47,8 +47,8 @@ export class ObjectWatch<T extends KubeObject> {
   /** Starts watching the objects of a pod, and stops watching those that it no longer refers to. */
   register(pod: Pod): void {
     const uid = uidOf(pod);
-    const held = this.#held.get(uid);
-    if (held && held.spec === pod.spec) return;
+    const previous = this.#registered.get(uid);
+    if (previous && previous.spec === pod.spec) return;
     const names = this.#namesOf(pod);
     if (names.size === 0) {
       this.unregister(pod);
@@ -56,22 +56,22 @@ export class ObjectWatch<T extends KubeObject> {
     }
     const keys = new Set(Array.from(names, (name) => `${namespaceOf(pod)}/${name}`));
     for (const key of keys) (this.#entries.get(key) ?? this.#watch(key)).users.add(uid);
-    for (const key of held?.keys ?? []) if (!keys.has(key)) this.#release(key, uid);
-    this.#held.set(uid, { spec: pod.spec, keys });
+    for (const key of previous?.keys ?? []) if (!keys.has(key)) this.#release(key, uid);
+    this.#registered.set(uid, { spec: pod.spec, keys });
   }
 
   /** Stops watching the objects of a pod. */
   unregister(pod: Pod): void {
     const uid = uidOf(pod);
-    for (const key of this.#held.get(uid)?.keys ?? []) this.#release(key, uid);
-    this.#held.delete(uid);
+    for (const key of this.#registered.get(uid)?.keys ?? []) this.#release(key, uid);
+    this.#registered.delete(uid);
   }
 
   /** Stops every watch. */
   stop(): void {
     for (const { stop } of this.#entries.values()) stop.abort();
     this.#entries.clear();
-    this.#held.clear();
+    this.#registered.clear();
   }
 
   /**

@@ -74,13 +74,13 @@ export class NodeSummary {
   ): Promise<StatsSummary> {
     const { fileSystems, podByUid, volumes } = this.#deps;
     const runtime = await fileSystems?.(signal);
-    const knownPods = usage.flatMap((one) => {
+    const pods = usage.flatMap((one) => {
       const pod = podByUid(one.uid);
       return pod ? [{ pod, usage: one }] : [];
     });
-    const found = knownPods.map(({ pod }) => pod);
+    const found = pods.map(({ pod }) => pod);
     const measured = this.#deps.cgroups?.collect(
-      knownPods.map(({ pod, usage: { containers } }) => ({
+      pods.map(({ pod, usage: { containers } }) => ({
         pod,
         containerIds: new Map(inside ? containers.map(({ name, id }) => [name, bareId(id)]) : []),
       })),
@@ -89,7 +89,7 @@ export class NodeSummary {
     return {
       node: nodeStats(node, runtime, measured?.node),
       pods: await Promise.all(
-        knownPods.map((one, index) =>
+        pods.map((one, index) =>
           this.#podStats(one, inVolumes.get(one.usage.uid) ?? [], measured?.pods[index], signal),
         ),
       ),
@@ -112,7 +112,7 @@ export class NodeSummary {
   }
 
   async #podStats(
-    { pod, usage }: Known,
+    { pod, usage }: PodWithUsage,
     inVolumes: readonly VolumeUse[],
     measured: MeasuredPod | undefined,
     signal: AbortSignal | undefined,
@@ -202,7 +202,7 @@ function podUse(
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-interface Known {
+interface PodWithUsage {
   readonly pod: Pod;
   readonly usage: PodUsage;
 }

@@ -26,7 +26,7 @@ export class UserRanges {
   readonly #count: number;
   /** Slot of each pod, counted from the node's first id. */
   readonly #slots = new Map<string, number>();
-  readonly #taken = new Set<number>();
+  readonly #usedSlots = new Set<number>();
 
   /** @throws {AgentError} `invalid_argument` when the node's ids cannot be divided like this */
   constructor(settings: RangeSettings) {
@@ -48,9 +48,9 @@ export class UserRanges {
    */
   allocate(uid: string): IdRange {
     const from = Math.floor(this.#settings.random.float() * this.#count);
-    for (let step = 0; step < this.#count && this.#taken.size < this.#count; step += 1) {
+    for (let step = 0; step < this.#count && this.#usedSlots.size < this.#count; step += 1) {
       const slot = (from + step) % this.#count;
-      if (!this.#taken.has(slot)) return this.#take(uid, slot);
+      if (!this.#usedSlots.has(slot)) return this.#take(uid, slot);
     }
     throw new AgentError('resource_exhausted', 'could not find an empty slot to allocate a user namespace');
   }
@@ -69,7 +69,7 @@ export class UserRanges {
     if (has !== undefined && has !== slot)
       throw unfit(`different user namespace range already used by pod ${goQuote(uid)}`);
     if (slot < 0 || slot >= this.#count) throw unfit(`id ${first} is out of range`);
-    if (has === undefined && this.#taken.has(slot))
+    if (has === undefined && this.#usedSlots.has(slot))
       throw unfit(`range picked for pod ${goQuote(uid)} already taken`);
     this.#take(uid, slot);
   }
@@ -79,14 +79,14 @@ export class UserRanges {
     const slot = this.#slots.get(uid);
     if (slot === undefined) return false;
     this.#slots.delete(uid);
-    this.#taken.delete(slot);
+    this.#usedSlots.delete(slot);
     return true;
   }
 
   #take(uid: string, slot: number): IdRange {
     const { idsPerPod } = this.#settings;
     this.#slots.set(uid, slot);
-    this.#taken.add(slot);
+    this.#usedSlots.add(slot);
     return { first: (this.#offset + slot) * idsPerPod, length: idsPerPod };
   }
 }

@@ -163,13 +163,13 @@ export function mountFault(
   args: readonly string[],
   end: ProgramEnd | string,
 ): string {
-  const { why, output } = typeof end === 'string' ? { why: end, output: '' } : told(end);
+  const { why, output } = typeof end === 'string' ? { why: end, output: '' } : report(end);
   return command === 'mount'
     ? `mount failed: ${why}\nMounting command: mount\nMounting arguments: ${args.join(' ')}\nOutput: ${output}`
     : `unmount failed: ${why}\nUnmounting arguments: ${args.at(-1) ?? ''}\nOutput: ${output}`;
 }
 
-const told = ({
+const report = ({
   exitCode,
   signal = 'SIGKILL',
   stdout,

@@ -218,7 +218,7 @@ async function openElement<T extends FileHandle | undefined>(
 /** Creates missing directories. Follows kubelet `doSafeMakeDir`: the last one gets the mode of the volume, regardless of the umask. */
 class Maker {
   readonly #mode: number;
-  #hasMade = false;
+  #hasCreated = false;
 
   constructor(mode: number) {
     this.#mode = mode;
@@ -226,11 +226,11 @@ class Maker {
 
   readonly makeAndOpen: WhenMissing<FileHandle> = async (path, opened) => {
     await mkdir(path, { mode: this.#mode & 0o777 });
-    this.#hasMade = true;
+    this.#hasCreated = true;
     return opened();
   };
 
   async finish(last: FileHandle): Promise<void> {
-    if (this.#hasMade && (await last.stat()).isDirectory()) await chmod(within(last), this.#mode);
+    if (this.#hasCreated && (await last.stat()).isDirectory()) await chmod(within(last), this.#mode);
   }
 }

@@ -31,7 +31,7 @@ import {
   sameTemplate,
   scaleAll,
   shrinkOld,
-  wantedOf,
+  desiredReplicas,
 } from './deployment-rollout.ts';
 import { newSet, refreshed, revisionAnnotation, revisionOf, sizeAnnotations } from './deployment-sets.ts';
 import {
@@ -180,7 +180,7 @@ class DeploymentReconciler {
     const round = await this.#ensureNew(before);
     const { fresh, deployment } = round;
     if (!fresh) return undefined;
-    const desired = wantedOf(deployment);
+    const desired = desiredReplicas(deployment);
     const ups = replicasOf(fresh) === desired ? [] : [{ set: fresh, replicas: desired }];
     const next = await this.#resize(round, ups);
     if (isDone(round)) await this.#cleanUp(round);
@@ -326,7 +326,7 @@ function roundOf(deployment: Deployment, sets: readonly ReplicaSet[], signal: Ab
 const isScaled = ({ deployment, sets }: Round): boolean =>
   active(sets).some((set) => {
     const desired = set.metadata?.annotations?.[desiredAnnotation];
-    return desired !== undefined && Number(desired) !== wantedOf(deployment);
+    return desired !== undefined && Number(desired) !== desiredReplicas(deployment);
   });
 
 /** Adds the active ReplicaSets whose size stays: they remember the new size of the Deployment too. */

@@ -15,7 +15,7 @@ export interface Resize {
 
 export const replicasOf = ({ spec }: ReplicaSet): number => spec?.replicas ?? 0;
 const availableOf = ({ status }: ReplicaSet): number => status?.availableReplicas ?? 0;
-export const wantedOf = ({ spec }: Deployment): number => spec?.replicas ?? 1;
+export const desiredReplicas = ({ spec }: Deployment): number => spec?.replicas ?? 1;
 const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number): number =>
   sets.reduce((total, set) => total + of(set), 0);
 export const active = (sets: readonly ReplicaSet[]): readonly ReplicaSet[] =>
@@ -25,7 +25,7 @@ export const isRolling = ({ spec }: Deployment): boolean => spec?.strategy?.type
 
 /** How many pods may exist beyond the wanted ones, and how many may be unavailable; never both 0 (`ResolveFenceposts`). */
 export function limitsOf(deployment: Deployment): { readonly surge: number; readonly unavailable: number } {
-  const desired = wantedOf(deployment);
+  const desired = desiredReplicas(deployment);
   if (!isRolling(deployment) || desired === 0) return { surge: 0, unavailable: 0 };
   const { maxSurge, maxUnavailable } = deployment.spec?.strategy?.rollingUpdate ?? {};
   const surge = scaledValue(maxSurge, desired, 'up');
@@ -51,7 +51,7 @@ export const newSetOf = (deployment: Deployment, sets: readonly ReplicaSet[]): R
 
 /** Returns the size of the new ReplicaSet that the strategy permits now. */
 export function newSetSize(deployment: Deployment, sets: readonly ReplicaSet[], fresh: number): number {
-  const desired = wantedOf(deployment);
+  const desired = desiredReplicas(deployment);
   if (!isRolling(deployment) || fresh >= desired) return desired;
   const room = desired + limitsOf(deployment).surge - sum(sets, replicasOf);
   return room <= 0 ? fresh : fresh + Math.min(room, desired - fresh);
@@ -65,7 +65,7 @@ export function shrinkOld(
 ): readonly Resize[] {
   const all = [...olds, fresh];
   if (sum(olds, replicasOf) === 0) return [];
-  const least = wantedOf(deployment) - limitsOf(deployment).unavailable;
+  const least = desiredReplicas(deployment) - limitsOf(deployment).unavailable;
   const freshMissing = replicasOf(fresh) - availableOf(fresh);
   const most = sum(all, replicasOf) - least - freshMissing;
   if (most <= 0) return [];
@@ -93,7 +93,7 @@ export function scaleAll(
   fresh: ReplicaSet | undefined,
   olds: readonly ReplicaSet[],
 ): readonly Resize[] {
-  const desired = wantedOf(deployment);
+  const desired = desiredReplicas(deployment);
   const only = activeOrLatest(fresh, olds);
   if (only) return replicasOf(only) === desired ? [] : [{ set: only, replicas: desired }];
   if (fresh && isSaturated(deployment, fresh)) return active(olds).map((set) => ({ set, replicas: 0 }));
@@ -124,9 +124,9 @@ function activeOrLatest(fresh: ReplicaSet | undefined, olds: readonly ReplicaSet
 
 /** True when the new ReplicaSet has all the pods, and they are available. */
 const isSaturated = (deployment: Deployment, fresh: ReplicaSet): boolean =>
-  replicasOf(fresh) === wantedOf(deployment) &&
-  Number(fresh.metadata?.annotations?.[desiredAnnotation] ?? -1) === wantedOf(deployment) &&
-  availableOf(fresh) === wantedOf(deployment);
+  replicasOf(fresh) === desiredReplicas(deployment) &&
+  Number(fresh.metadata?.annotations?.[desiredAnnotation] ?? -1) === desiredReplicas(deployment) &&
+  availableOf(fresh) === desiredReplicas(deployment);
 
 function shareOf(
   deployment: Deployment,
@@ -136,7 +136,7 @@ function shareOf(
   const size = replicasOf(set);
   if (size === 0 || toAdd === 0 || toAdd === added) return 0;
   const left = toAdd - added;
-  const desired = wantedOf(deployment);
+  const desired = desiredReplicas(deployment);
   if (desired === 0) return Math.max(-size, left);
   const most = desired + limitsOf(deployment).surge;
   const before = maxBefore(deployment, set);

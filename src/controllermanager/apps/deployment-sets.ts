@@ -2,7 +2,13 @@ import { sameJson } from '../../apimachinery/json.ts';
 import { kinds } from '../../controller/kinds.ts';
 import { controllerReference, hashOf, nameOf, namespaceOf } from '../workload/objects.ts';
 import type { Deployment, ReplicaSet } from '../workload/types.ts';
-import { desiredAnnotation, hashLabel, limitsOf, maxAnnotation, wantedOf } from './deployment-rollout.ts';
+import {
+  desiredAnnotation,
+  hashLabel,
+  limitsOf,
+  maxAnnotation,
+  desiredReplicas,
+} from './deployment-rollout.ts';
 
 export const revisionAnnotation = 'deployment.kubernetes.io/revision';
 const historyAnnotation = 'deployment.kubernetes.io/revision-history';
@@ -25,8 +31,8 @@ export const revisionOf = ({ metadata }: ReplicaSet | Deployment): number => {
 
 /** Returns the annotations by which a ReplicaSet remembers how large its Deployment is. */
 export const sizeAnnotations = (deployment: Deployment): Record<string, string> => ({
-  [desiredAnnotation]: String(wantedOf(deployment)),
-  [maxAnnotation]: String(wantedOf(deployment) + limitsOf(deployment).surge),
+  [desiredAnnotation]: String(desiredReplicas(deployment)),
+  [maxAnnotation]: String(desiredReplicas(deployment) + limitsOf(deployment).surge),
 });
 
 /** Returns the annotations of the new ReplicaSet: those of its Deployment, its revision, and earlier ones if it comes back. */

@@ -1,7 +1,7 @@
 import { seconds } from '../../apimachinery/times.ts';
 import { nameOf } from '../workload/objects.ts';
 import type { Condition, Deployment, ReplicaSet } from '../workload/types.ts';
-import { limitsOf, wantedOf } from './deployment-rollout.ts';
+import { limitsOf, desiredReplicas } from './deployment-rollout.ts';
 
 export type Status = NonNullable<Deployment['status']>;
 
@@ -57,7 +57,7 @@ export function statusOf(deployment: Deployment, { sets, fresh, now }: Rollout):
   const replicas = sum((status) => status.replicas);
   const available = sum((status) => status.availableReplicas);
   const desired = sets.reduce((total, { spec }) => total + (spec?.replicas ?? 0), 0);
-  const enough = available >= wantedOf(deployment) - limitsOf(deployment).unavailable;
+  const enough = available >= desiredReplicas(deployment) - limitsOf(deployment).unavailable;
   const conditions = setCondition(
     deployment.status?.conditions,
     enough
@@ -92,9 +92,9 @@ export function statusOf(deployment: Deployment, { sets, fresh, now }: Rollout):
 
 /** True once all pods are of the new template and available. */
 export const isComplete = (deployment: Deployment, status: Status): boolean =>
-  status.updatedReplicas === wantedOf(deployment) &&
-  status.replicas === wantedOf(deployment) &&
-  status.availableReplicas === wantedOf(deployment) &&
+  status.updatedReplicas === desiredReplicas(deployment) &&
+  status.replicas === desiredReplicas(deployment) &&
+  status.availableReplicas === desiredReplicas(deployment) &&
   (status.observedGeneration ?? 0) >= (deployment.metadata?.generation ?? 0);
 
 function isProgressing({ status: before = {} }: Deployment, status: Status): boolean {

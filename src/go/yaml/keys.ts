@@ -26,8 +26,8 @@ function* pairsOf(node: unknown): Generator<Pair> {
  */
 export function collectionKey(node: unknown, doc: Document): string | undefined {
   for (const { key } of pairsOf(node)) {
-    const meant = isAlias(key) ? key.resolve(doc) : key;
-    if (isCollection(meant)) return goSyntax(meant);
+    const target = isAlias(key) ? key.resolve(doc) : key;
+    if (isCollection(target)) return goSyntax(target);
   }
   return undefined;
 }

@@ -46,17 +46,17 @@ class MergeKeys {
   }
 
   of(source: unknown): ReadonlySet<unknown> {
-    const meant = isAlias(source) ? this.#targets.get(source) : source;
-    const cached = this.#keys.get(meant);
+    const target = isAlias(source) ? this.#targets.get(source) : source;
+    const cached = this.#keys.get(target);
     if (cached) return cached;
     const keys = new Set<unknown>();
-    this.#keys.set(meant, keys); // before the content, which may refer to the map itself
+    this.#keys.set(target, keys); // before the content, which may refer to the map itself
     const addAll = (other: unknown): void => {
       for (const key of this.of(other)) keys.add(key);
     };
-    if (isSeq(meant)) meant.items.forEach(addAll);
-    else if (isMap(meant))
-      for (const pair of meant.items)
+    if (isSeq(target)) target.items.forEach(addAll);
+    else if (isMap(target))
+      for (const pair of target.items)
         if (isMerge(pair)) addAll(pair.value);
         else if (isScalar(pair.key)) keys.add(pair.key.value);
     return keys;

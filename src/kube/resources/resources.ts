@@ -57,8 +57,8 @@ export const resourceListOf = (amounts: Amounts): ResourceList =>
 const combine = (a: Amounts, b: Amounts, both: (x: Quantity, y: Quantity) => Quantity): Amounts => {
   const sum: Record<string, Quantity> = { ...a };
   for (const [name, amount] of Object.entries(b)) {
-    const held = ownMember(sum, name);
-    setOwn(sum, name, held ? both(held, amount) : amount);
+    const present = ownMember(sum, name);
+    setOwn(sum, name, present ? both(present, amount) : amount);
   }
   return sum;
 };
@@ -115,8 +115,8 @@ function requestsByStatus(pod: Pod): (container: Container) => Amounts {
     const desired = amountsOf(resources?.requests);
     const { resources: applied, allocatedResources } = byName.get(name) ?? {};
     if (!applied) return desired;
-    const held = greater(amountsOf(applied.requests), amountsOf(allocatedResources));
-    return infeasible ? held : greater(desired, held);
+    const actual = greater(amountsOf(applied.requests), amountsOf(allocatedResources));
+    return infeasible ? actual : greater(desired, actual);
   };
 }
 

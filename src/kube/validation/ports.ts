@@ -30,13 +30,13 @@ function* portName(field: string, name: string, names: Set<string>): Faults {
 
 /** Rejects duplicate host ports. */
 export function* validateUniqueHostPorts(field: string, containers: readonly Container[]): Faults {
-  const taken = new Set<string>();
+  const used = new Set<string>();
   for (const [i, { ports = [] }] of containers.entries())
     for (const [j, { protocol = '', hostIP = '', hostPort = 0 }] of ports.entries()) {
       if (hostPort === 0) continue;
       const key = `${protocol}/${hostIP}/${hostPort}`;
-      if (taken.has(key)) yield duplicate(`${field}[${i}].ports[${j}].hostPort`, key);
-      taken.add(key);
+      if (used.has(key)) yield duplicate(`${field}[${i}].ports[${j}].hostPort`, key);
+      used.add(key);
     }
 }
 

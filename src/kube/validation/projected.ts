@@ -38,7 +38,7 @@ export function* validateProjected(field: string, projected: Source): Faults {
 }
 
 /** Rejects conflicting paths except those of tokens; `shown` is the path in the message. */
-function* taken({ volume, paths }: Place, path: string, shown = path): Faults {
+function* reserve({ volume, paths }: Place, path: string, shown = path): Faults {
   if (paths.has(path)) yield invalid(volume, shown, 'conflicting duplicate paths');
   paths.add(path);
 }
@@ -48,7 +48,7 @@ const keyed: ProjectionRule = function* (at, source) {
   for (const [i, item] of ((source['items'] ?? []) as readonly Source[]).entries()) {
     yield* keyToPath(`${at.field}.items[${i}]`, item);
     const path = textOf(item, 'path');
-    if (path !== '') yield* taken(at, path, textOf(source, 'name'));
+    if (path !== '') yield* reserve(at, path, textOf(source, 'name'));
   }
 };
 
@@ -56,7 +56,7 @@ const downwardApi: ProjectionRule = function* (at, source) {
   for (const item of (source['items'] ?? []) as readonly Source[]) {
     yield* downwardFile(at.field, item);
     const path = textOf(item, 'path');
-    if (path !== '') yield* taken(at, path);
+    if (path !== '') yield* reserve(at, path);
   }
 };
 
@@ -95,7 +95,7 @@ const trustBundle: ProjectionRule = function* (at, source) {
   const path = textOf(source, 'path');
   if (path === '') yield required(`${at.field}.path`);
   else yield* nonReservedPath(`${at.field}.path`, path);
-  yield* taken(at, path);
+  yield* reserve(at, path);
 };
 
 /** Checks that the name of a bundle begins with its signer, if it has one. Follows Kubernetes `ValidateClusterTrustBundleName`. */
@@ -126,7 +126,7 @@ const certificate: ProjectionRule = function* (at, source) {
     const path = textOf(source, key);
     if (path === '') continue;
     yield* nonReservedPath(`${at.field}.${key}`, path);
-    yield* taken(at, path);
+    yield* reserve(at, path);
   }
   if (keys.every((key) => textOf(source, key) === ''))
     yield required(

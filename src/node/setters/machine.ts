@@ -153,7 +153,7 @@ function allocatableOf(
   return result;
 }
 
-const less = (amount: string, taken: string): string =>
-  notNegative(subQuantities(parseQuantity(amount), parseQuantity(taken)));
+const less = (amount: string, reserved: string): string =>
+  notNegative(subQuantities(parseQuantity(amount), parseQuantity(reserved)));
 
 const notNegative = (amount: Quantity): string => (signOfQuantity(amount) < 0 ? '0' : formatQuantity(amount));

@@ -222,7 +222,7 @@ function logOptionFaults(config: KubeletConfiguration): string[] {
     const { splitStream = false, infoBufferSize } = options[form];
     const set = { splitStream, infoBufferSize: !isZeroQuantity(parseQuantity(infoBufferSize)) };
     return Object.entries(set)
-      .filter(([, given]) => given)
+      .filter(([, isSet]) => isSet)
       .map(([key]) => `logging.options.${form}.${key}: Forbidden: Feature LoggingAlphaOptions is disabled`);
   });
 }

@@ -71,7 +71,7 @@ export class PodMetrics {
     'Cumulative number of running pods found in the runtime that no source desires.',
   );
 
-  readonly #resizesAsked = new Counter(
+  readonly #requestedResizes = new Counter(
     'kubelet_container_requested_resizes_total',
     'Cumulative number of requested container resizes by resource, requirement and operation.',
   );
@@ -92,7 +92,7 @@ export class PodMetrics {
 
   collect(): readonly MetricFamily[] {
     const counters = [this.#ends, this.#rejections, this.#preemptions, this.#restarted, this.#orphans];
-    const resizes = [this.#resizesAsked, this.#infeasible, this.#deferredAccepted];
+    const resizes = [this.#requestedResizes, this.#infeasible, this.#deferredAccepted];
     return [...counters, ...resizes, this.#news, this.#workerStarts, this.#sizes].map((one) => one.collect());
   }
 
@@ -100,7 +100,7 @@ export class PodMetrics {
     this.#ends.add({ container_type: type, exit_code: String(exitCode), reason });
   };
 
-  readonly newsTold = (ms: number): void => {
+  readonly changeSent = (ms: number): void => {
     this.#news.observe({}, ms / 1000);
   };
 
@@ -122,8 +122,8 @@ export class PodMetrics {
     this.#preemptions.add({ preemption_signal: resource });
   };
 
-  readonly resizeAsked = (old: Pod, next: Pod): void => {
-    for (const labels of requestedResizes(old, next)) this.#resizesAsked.add(labels);
+  readonly resizeRequested = (old: Pod, next: Pod): void => {
+    for (const labels of requestedResizes(old, next)) this.#requestedResizes.add(labels);
   };
 
   readonly infeasible = (reason_detail: string): void => {

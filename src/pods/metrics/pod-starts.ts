@@ -18,7 +18,7 @@ interface Start {
   initBeganAt: number | undefined;
   initMs: number;
   /** When a status was sent in which all containers have started. */
-  toldAt: number | undefined;
+  reportedAt: number | undefined;
   /** When the watch showed that status, if it arrived before the response. */
   shownAt: number | undefined;
 }
@@ -79,7 +79,7 @@ export class PodStarts {
     if (isUnschedulable(pod)) this.#pods.set(uid, 'left out');
     else if (hasStarted(pod)) {
       start.shownAt ??= this.#clock.now();
-      if (start.toldAt !== undefined) this.#count(uid, pod, start);
+      if (start.reportedAt !== undefined) this.#count(uid, pod, start);
     }
   }
 
@@ -87,8 +87,8 @@ export class PodStarts {
   statusSent(pod: Pod): void {
     const uid = uidOf(pod);
     const start = this.#pods.get(uid);
-    if (!start || typeof start === 'string' || start.toldAt !== undefined || !hasStarted(pod)) return;
-    start.toldAt = this.#clock.now();
+    if (!start || typeof start === 'string' || start.reportedAt !== undefined || !hasStarted(pod)) return;
+    start.reportedAt = this.#clock.now();
     if (start.shownAt !== undefined) this.#count(uid, pod, start);
   }
 
@@ -143,7 +143,7 @@ const newStart = (): Start => ({
   pulls: [],
   initBeganAt: undefined,
   initMs: 0,
-  toldAt: undefined,
+  reportedAt: undefined,
   shownAt: undefined,
 });
 

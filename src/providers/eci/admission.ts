@@ -5,7 +5,7 @@ import { groupSize, legalSize } from './sizes.ts';
 /** The `status.reason` of a pod that asks for what container groups cannot give. */
 export const unsupportedReason = 'UnsupportedByECI';
 
-type Fault = readonly [asked: boolean, what: string];
+type Fault = readonly [isRequested: boolean, what: string];
 
 /**
  * admitEciPod refuses pods that need what a container group lacks, and names all of it at once; nothing is silently dropped.
@@ -13,9 +13,9 @@ type Fault = readonly [asked: boolean, what: string];
 export function admitEciPod(pod: Pod): ProviderAdmission {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   const faults = [
-    ...asked(podFaults(pod)),
-    ...initContainers.flatMap((one) => asked(initFaults(one))),
-    ...[...initContainers, ...containers].flatMap((one) => asked(containerFaults(one))),
+    ...messagesOf(podFaults(pod)),
+    ...initContainers.flatMap((one) => messagesOf(initFaults(one))),
+    ...[...initContainers, ...containers].flatMap((one) => messagesOf(containerFaults(one))),
     ...(pod.spec?.volumes ?? []).flatMap(volumeFault),
     ...sizeFault(pod),
   ];
@@ -23,7 +23,8 @@ export function admitEciPod(pod: Pod): ProviderAdmission {
   return { admit: true };
 }
 
-const asked = (faults: readonly Fault[]): string[] => faults.filter(([is]) => is).map(([, what]) => what);
+const messagesOf = (faults: readonly Fault[]): string[] =>
+  faults.filter(([is]) => is).map(([, what]) => what);
 
 const daemonSetOf = ({ metadata }: Pod): string | undefined =>
   metadata?.ownerReferences?.find(({ controller, kind }) => controller === true && kind === 'DaemonSet')
@@ -138,9 +139,9 @@ function volumeFault({ name, ...source }: Volume): string[] {
 
 function sizeFault({ metadata, spec }: Pod): string[] {
   if (metadata?.annotations?.['k8s.aliyun.com/eci-use-specs'] !== undefined) return [];
-  const wanted = groupSize(spec?.containers ?? [], spec?.initContainers ?? []);
-  if (!wanted || legalSize(wanted)) return [];
+  const size = groupSize(spec?.containers ?? [], spec?.initContainers ?? []);
+  if (!size || legalSize(size)) return [];
   return [
-    `the containers need ${String(wanted.cpu)} CPU and ${String(wanted.memory)} GiB of memory together: no group is that large`,
+    `the containers need ${String(size.cpu)} CPU and ${String(size.memory)} GiB of memory together: no group is that large`,
   ];
 }

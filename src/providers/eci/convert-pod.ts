@@ -156,8 +156,8 @@ function sizeParameters(
   containers: readonly Container[],
   initContainers: readonly Container[],
 ): EciParameters {
-  const wanted = groupSize(containers, initContainers);
-  const size = wanted && (legalSize(wanted) ?? wanted);
+  const needed = groupSize(containers, initContainers);
+  const size = needed && (legalSize(needed) ?? needed);
   return { Cpu: size?.cpu, Memory: size?.memory };
 }
 

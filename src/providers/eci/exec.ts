@@ -106,13 +106,13 @@ export class EciExec {
     signal: AbortSignal,
   ): Promise<unknown> {
     const { calls, region } = this.#deps;
-    const asked = {
+    const request = {
       RegionId: region,
       ContainerGroupId: groupId,
       ContainerName: container,
       Command: JSON.stringify(command),
     };
-    return calls.call('ExecContainerCommand', { ...asked, ...parameters }, signal);
+    return calls.call('ExecContainerCommand', { ...request, ...parameters }, signal);
   }
 
   async #open(uri: string, signal: AbortSignal): Promise<WebSocket> {

@@ -117,9 +117,12 @@ export class GroupStore {
   }
 
   /** Takes over the answer to a question for some groups by ID: those that are missing are gone if they were being deleted. */
-  applyNamed(asked: readonly string[], { groups, startedAt, endedAt }: CompleteListing): readonly string[] {
+  applyNamed(
+    requested: readonly string[],
+    { groups, startedAt, endedAt }: CompleteListing,
+  ): readonly string[] {
     const byId = new Map(groups.map((group) => [group.ContainerGroupId, group]));
-    const ids = new Set(asked);
+    const ids = new Set(requested);
     const changed: string[] = [];
     for (const [uid, entry] of this.#entries) {
       if (!ids.has(entry.groupId)) continue;

@@ -44,8 +44,8 @@ export class Listings {
     for (let at = 0; at < ids.length; at += pageSize) {
       const some = ids.slice(at, at + pageSize);
       const page = await this.#groups({ ContainerGroupIds: JSON.stringify(some) }, signal);
-      const asked = new Set(some);
-      groups.push(...page.groups.filter(({ ContainerGroupId }) => asked.has(ContainerGroupId)));
+      const requested = new Set(some);
+      groups.push(...page.groups.filter(({ ContainerGroupId }) => requested.has(ContainerGroupId)));
     }
     return { groups, startedAt, endedAt: this.#deps.clock.now() };
   }
@@ -77,8 +77,8 @@ export class Listings {
     const items: unknown[] = [];
     let token: string | undefined;
     for (let page = 0; page < mostPages; page++) {
-      const asked = { ...parameters, RegionId: this.#deps.region, Limit: pageSize, NextToken: token };
-      const answer = await this.#deps.calls.call(action, asked, signal);
+      const request = { ...parameters, RegionId: this.#deps.region, Limit: pageSize, NextToken: token };
+      const answer = await this.#deps.calls.call(action, request, signal);
       const found = answer[member];
       if (!Array.isArray(found))
         throw new AgentError('unavailable', `${action}: the answer has no list "${member}"`);

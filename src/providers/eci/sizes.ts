@@ -23,11 +23,11 @@ const legalSizes: readonly (readonly [cpu: number, memory: readonly number[]])[]
   [64, [128, 256, 512]],
 ];
 
-/** legalSize is the smallest size on sale that holds `wanted`; undefined where none does. */
-export function legalSize(wanted: EciSize): EciSize | undefined {
+/** legalSize is the smallest size on sale that holds `size`; undefined where none does. */
+export function legalSize(size: EciSize): EciSize | undefined {
   for (const [cpu, memories] of legalSizes) {
-    const memory = memories.find((one) => one >= wanted.memory);
-    if (cpu >= wanted.cpu && memory !== undefined) return { cpu, memory };
+    const memory = memories.find((one) => one >= size.memory);
+    if (cpu >= size.cpu && memory !== undefined) return { cpu, memory };
   }
   return undefined;
 }
@@ -75,7 +75,7 @@ export function groupSize(
       sizes.reduce((sum, size) => sum + (size[part] ?? 0), 0),
       ...inits.map((size) => size[part] ?? 0),
     );
-  const wanted = { cpu: needed('cpu'), memory: needed('memory') };
-  if (wanted.cpu === 0 && wanted.memory === 0) return undefined;
-  return wanted;
+  const size = { cpu: needed('cpu'), memory: needed('memory') };
+  if (size.cpu === 0 && size.memory === 0) return undefined;
+  return size;
 }

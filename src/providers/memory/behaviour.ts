@@ -70,20 +70,20 @@ export function behavioursOf(pod: Pod): (container: string) => MemoryBehaviour {
   const isExplicit = Object.keys(annotations).some((key) => key.startsWith(memoryAnnotation));
   return (container) => {
     const defaults = done.has(container) ? { ...regular, runMs: 0 } : regular;
-    return isExplicit ? { ...defaults, ...saidOf(annotations, container) } : defaults;
+    return isExplicit ? { ...defaults, ...annotatedOf(annotations, container) } : defaults;
   };
 }
 
-function saidOf(
+function annotatedOf(
   annotations: Readonly<Record<string, string>>,
   container: string,
 ): Partial<Record<string, number>> {
   const own = (key: string): string | undefined =>
     Object.hasOwn(annotations, key) ? annotations[key] : undefined;
-  const said = Object.entries(keys).flatMap(([field, key]) => {
+  const entries = Object.entries(keys).flatMap(([field, key]) => {
     const text = own(`${memoryAnnotation}${container}.${key}`) ?? own(`${memoryAnnotation}${key}`);
     const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text);
     return Number.isFinite(value) && value >= 0 ? [[field, value] as const] : [];
   });
-  return Object.fromEntries(said);
+  return Object.fromEntries(entries);
 }

@@ -102,7 +102,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   async syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> {
     signal.throwIfAborted();
-    this.#failIfTold('syncPod');
+    this.#throwPlannedFailure('syncPod');
     const record = this.#recordOf(request.pod);
     const before = this.#serial;
     if (request.restartAllContainers) this.#endAll(record);
@@ -125,7 +125,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted();
-    this.#failIfTold('killPod');
+    this.#throwPlannedFailure('killPod');
     const record = this.#pods.get(running.uid);
     if (!record) return;
     const seconds = gracePeriodSeconds ?? pod?.spec?.terminationGracePeriodSeconds ?? 30;
@@ -146,7 +146,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   };
 
   async listPods(): Promise<readonly RuntimePod[]> {
-    this.#failIfTold('listPods');
+    this.#throwPlannedFailure('listPods');
     this.#list ??= Array.from(this.#pods.values(), listedOf);
     return this.#list;
   }
@@ -157,7 +157,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   }
 
   async listSome(uids: readonly string[]): Promise<readonly RuntimePod[]> {
-    this.#failIfTold('listPods');
+    this.#throwPlannedFailure('listPods');
     return uids.flatMap((uid) => {
       const record = this.#pods.get(uid);
       return record ? listedOf(record) : [];
@@ -169,13 +169,13 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     readonly name: string;
     readonly namespace: string;
   }): Promise<RuntimePodStatus> {
-    this.#failIfTold('getPodStatus');
+    this.#throwPlannedFailure('getPodStatus');
     const record = this.#pods.get(ref.uid);
     return record ? toPodStatus(record, this.#clock.now()) : emptyPodStatus(ref);
   }
 
   async ping(): Promise<void> {
-    this.#failIfTold('ping');
+    this.#throwPlannedFailure('ping');
   }
 
   async execSync(
@@ -387,7 +387,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     if (resizes.length === 0) return [];
     const result = { action: 'ResizePodInPlace' as const, target: record.name };
     try {
-      this.#failIfTold('resizePod');
+      this.#throwPlannedFailure('resizePod');
     } catch (reason) {
       return [{ ...result, reason: 'ResizePodInPlaceError', message: messageOf(reason) }];
     }
@@ -439,7 +439,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
     this.#events.emit('change', uid);
   }
 
-  #failIfTold(call: MemoryCall): void {
+  #throwPlannedFailure(call: MemoryCall): void {
     const [reason, ...rest] = this.#failures.get(call) ?? [];
     if (!reason) return;
     this.#failures.set(call, rest);

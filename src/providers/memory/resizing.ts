@@ -38,8 +38,8 @@ export function resizesOf(record: MemoryPod, pod: Pod): readonly Resize[] {
   return resizableContainers(pod).flatMap((container) => {
     const instance = newestOf(container.name);
     if (!instance || !isLive(instance)) return [];
-    const [held, resources] = [instance.resources, resourcesOf(container)];
-    const changed = names.filter((name) => held[name] !== resources[name]);
+    const [current, resources] = [instance.resources, resourcesOf(container)];
+    const changed = names.filter((name) => current[name] !== resources[name]);
     if (changed.length === 0) return [];
     return [{ instance, resources, restart: changed.some((name) => restartsFor(container, name)) }];
   });

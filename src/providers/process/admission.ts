@@ -115,9 +115,9 @@ function portClash(pod: Pod, others: readonly Pod[]): string | undefined {
   const ports = portsOf(pod);
   if (ports.size === 0) return undefined;
   for (const other of others) {
-    const taken = [...portsOf(other)].find((port) => ports.has(port));
-    if (taken === undefined) continue;
-    return `port ${taken} is declared by pod ${namespaceOf(other)}/${nameOf(other)} already; processes share the host's ports`;
+    const conflict = [...portsOf(other)].find((port) => ports.has(port));
+    if (conflict === undefined) continue;
+    return `port ${conflict} is declared by pod ${namespaceOf(other)}/${nameOf(other)} already; processes share the host's ports`;
   }
   return undefined;
 }

@@ -149,7 +149,8 @@ export class ContainerStore {
         punchHole(host, path, bytes);
       },
       onChange,
-      launchFault: (failed, code, said) => startFault(launchFault(launcher.words(failed), code, said)),
+      launchFault: (failed, code, errorText) =>
+        startFault(launchFault(launcher.words(failed), code, errorText)),
     });
     this.#containers.set(record.id, container);
     this.#bySandbox.set(record.sandboxId, [...this.of(record.sandboxId), container]);

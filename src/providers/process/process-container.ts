@@ -42,7 +42,7 @@ export interface ProcessContainerDeps {
   readonly release: (path: string, bytes: number) => void;
   readonly onChange: (container: ProcessContainer, change: ContainerChange) => void;
   /** Returns the error of a failed launch by the launcher's exit code and error output. */
-  readonly launchFault: (record: ContainerRecord, code: number, said: string) => string;
+  readonly launchFault: (record: ContainerRecord, code: number, errorText: string) => string;
 }
 
 const nanosPerMs = 1e6;
@@ -299,8 +299,8 @@ export class ProcessContainer {
     if (Number.isNaN(code)) return false;
     if (this.#exitCode() === undefined && isAlive(supervisorPid, supervisorStartTicks)) this.#lookSoon();
     else {
-      const said = readIfThere(join(this.runDir, 'stderr')) ?? '';
-      this.failStart(this.#deps.launchFault(this.record, code, said));
+      const errorText = readIfThere(join(this.runDir, 'stderr')) ?? '';
+      this.failStart(this.#deps.launchFault(this.record, code, errorText));
     }
     return true;
   }

@@ -266,10 +266,10 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
 
   async listContainerStats(request: cri.ListContainerStatsRequest): Promise<cri.ListContainerStatsResponse> {
     const { filter } = request;
-    const wanted = this.#containers
+    const selected = this.#containers
       .all()
       .filter((container) => matchesContainer(toContainer(container), filter));
-    return { stats: this.#stats.read(wanted) };
+    return { stats: this.#stats.read(selected) };
   }
 
   async podSandboxStats(request: cri.PodSandboxStatsRequest): Promise<cri.PodSandboxStatsResponse> {
@@ -282,14 +282,14 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
   ): Promise<cri.ListPodSandboxStatsResponse> {
     const all = this.#stats.read(this.#containers.all());
     const sandboxOf = new Map(this.#containers.all().map(({ record }) => [record.id, record.sandboxId]));
-    const wanted = this.#sandboxes
+    const selected = this.#sandboxes
       .all()
       .filter(
         ({ id, config }) =>
           (request.filter?.id ?? id) === id && hasLabels(config.labels, request.filter?.labelSelector),
       );
     return {
-      stats: wanted.map((record) =>
+      stats: selected.map((record) =>
         sandboxStats(
           record,
           all.filter(({ attributes }) => sandboxOf.get(attributes?.id ?? '') === record.id),

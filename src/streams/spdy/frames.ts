@@ -68,11 +68,11 @@ export class FrameReader {
 
   #take(count: number): Buffer {
     const whole = this.#peek(count);
-    const taken = whole.subarray(0, count);
+    const part = whole.subarray(0, count);
     if (whole.length === count) this.#chunks.shift();
     else this.#chunks[0] = whole.subarray(count);
     this.#bytes -= count;
-    return taken;
+    return part;
   }
 }
 

@@ -17,7 +17,7 @@ export class SpdyStream extends Duplex {
   readonly id: number;
   readonly headers: Headers;
   readonly #carrier: StreamCarrier;
-  #roomMade: (() => void) | undefined;
+  #onRoom: (() => void) | undefined;
   #remoteEnded = false;
   #localEnded = false;
 
@@ -40,7 +40,7 @@ export class SpdyStream extends Duplex {
     if (this.destroyed || this.#remoteEnded || data.length === 0) return undefined;
     if (this.push(data)) return undefined;
     return new Promise((resolve) => {
-      this.#roomMade = resolve;
+      this.#onRoom = resolve;
     });
   }
 
@@ -68,9 +68,9 @@ export class SpdyStream extends Duplex {
   }
 
   override _read(): void {
-    const roomMade = this.#roomMade;
-    this.#roomMade = undefined;
-    roomMade?.();
+    const onRoom = this.#onRoom;
+    this.#onRoom = undefined;
+    onRoom?.();
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {

@@ -123,10 +123,10 @@ async function engineFamilies(clock: FakeClock): Promise<readonly MetricFamily[]
   metrics.starts.observed(started);
   const { pods } = metrics;
   pods.containerEnded({ type: 'container', exitCode: 139, reason: 'Error' });
-  pods.newsTold(1);
+  pods.changeSent(1);
   pods.rejected('OutOfcpu');
   pods.preempted('cpu');
-  pods.resizeAsked(pod, bigger);
+  pods.resizeRequested(pod, bigger);
   pods.infeasible('swap_limitation');
   pods.deferredAccepted('periodic_retry');
   return metrics.collect();

@@ -246,12 +246,17 @@ test('answers to other calls and the events of a watch are parsed once', async (
     return method === 'PATCH' || method === 'GET';
   };
   const ref = { namespace: 'default', name: 'a' };
-  const { known } = informer;
+  const { knownObjects: known } = informer;
   const cached = informer.store.get('default/a');
-  expect(await client.get(podResource, ref, { known })).toBe(cached);
+  expect(await client.get(podResource, ref, { knownObjects: known })).toBe(cached);
   expect(await client.get(podResource, ref)).not.toBe(cached);
 
-  const patched = await client.patch<Pod>(podResource, ref, { type: 'merge', body: {} }, { known });
+  const patched = await client.patch<Pod>(
+    podResource,
+    ref,
+    { type: 'merge', body: {} },
+    { knownObjects: known },
+  );
   expect(patched.status?.phase).toBe('Running');
   await until(() => informer.store.get('default/a') !== cached);
   expect(informer.store.get('default/a')).toBe(patched); // whichever of the two came first

@@ -59,23 +59,23 @@ const target = (): string => new URL(server.url).host;
 test('by an HTTP proxy', async () => {
   proxy = await TunnelProxy.http({ user: 'me:s@cret' });
   expect(await reached(connection(`http://me:s%40cret@127.0.0.1:${proxy.port}`))).toBe('BOOKMARK true');
-  expect(proxy.asked).toEqual(Array.from({ length: 2 }, () => ({ target: target(), user: 'me:s@cret' })));
+  expect(proxy.requests).toEqual(Array.from({ length: 2 }, () => ({ target: target(), user: 'me:s@cret' })));
 });
 
 test('by one that speaks TLS, with a certificate of the authority of the API server', async () => {
   proxy = await TunnelProxy.http({ tls: server.servingCertificate('proxy', ['localhost']) });
   expect(await reached(connection(`https://localhost:${proxy.port}`))).toBe('BOOKMARK true');
-  expect(proxy.asked).toHaveLength(2);
+  expect(proxy.requests).toHaveLength(2);
 });
 
 test('by a SOCKS proxy, with and without a password', async () => {
   proxy = await TunnelProxy.socks();
   expect(await reached(connection(`socks5://127.0.0.1:${proxy.port}`))).toBe('BOOKMARK true');
-  expect(proxy.asked).toContainEqual({ target: target(), user: undefined });
+  expect(proxy.requests).toContainEqual({ target: target(), user: undefined });
   await proxy.close();
   proxy = await TunnelProxy.socks({ user: 'me:pw' });
   expect(await reached(connection(`socks5h://me:pw@127.0.0.1:${proxy.port}`))).toBe('BOOKMARK true');
-  expect(proxy.asked).toContainEqual({ target: target(), user: 'me:pw' });
+  expect(proxy.requests).toContainEqual({ target: target(), user: 'me:pw' });
 });
 
 test('a proxy that refuses, or is not there, is named with its words, and without its password', async () => {

@@ -129,7 +129,7 @@ test('what becomes of pods is counted under the names of the kubelet', async () 
   metrics.preempted('cpu');
   metrics.restarted(podOf({}));
   metrics.orphanFound();
-  metrics.newsTold(30);
+  metrics.changeSent(30);
   await clock.advance(1500);
   const seen = { 'kubernetes.io/config.seen': '2026-01-01T00:00:00.500000000Z' };
   metrics.takenUp({ metadata: { annotations: seen }, spec: { containers: [{ name: 'a' }, { name: 'b' }] } });

@@ -195,8 +195,8 @@ export async function criBed({ dir, mark }: BedOptions, binaries?: string): Prom
 }
 
 /** The network namespaces without a process, other than these; those with processes belong to other beds of this machine. */
-function emptyNetworks(known: ReadonlySet<string>): readonly string[] {
-  const found = namesIn('/run/netns').filter((name) => !known.has(name));
+function emptyNetworks(others: ReadonlySet<string>): readonly string[] {
+  const found = namesIn('/run/netns').filter((name) => !others.has(name));
   if (found.length === 0) return [];
   const inhabited = new Set(
     readdirSync('/proc')
@@ -226,9 +226,9 @@ async function leftInRuntime(
     runtime.listPodSandbox({}),
     runtime.listContainers({}),
   ]);
-  const known = new Set([...items, ...containers].map(({ id = '' }) => id));
+  const ids = new Set([...items, ...containers].map(({ id = '' }) => id));
   const unknown = (path: string): boolean =>
-    path.startsWith(`${dir}/`) && ![...known].some((id) => path.includes(id));
+    path.startsWith(`${dir}/`) && ![...ids].some((id) => path.includes(id));
   return [
     ...items
       .filter(({ metadata }) => !uids.has(metadata?.uid ?? ''))
@@ -242,10 +242,10 @@ async function leftInRuntime(
       .filter(unknown)
       .map((path) => `mount ${path}`),
     ...shimsOf(socket)
-      .filter(({ sandbox, isBusy }) => isBusy && !known.has(sandbox))
+      .filter(({ sandbox, isBusy }) => isBusy && !ids.has(sandbox))
       .map(({ sandbox }) => `shim of ${sandbox}`),
     ...addresses(dir)
-      .filter((id) => !known.has(id))
+      .filter((id) => !ids.has(id))
       .map((id) => `address of ${id}`),
   ];
 }

@@ -333,7 +333,7 @@ export class Churn {
     const key = (uid: string, name: string): string => `${name} of pod ${uid}`;
     const runs = (await this.#bed.running()).map(({ uid, name }) => key(uid, name));
     const pods = this.#pods.store.list();
-    const told = pods
+    const reported = pods
       .filter((pod) => outcomeOf(kindOf(pod)) === 'Ready')
       .flatMap((pod) =>
         statusesOf(pod)
@@ -345,9 +345,9 @@ export class Churn {
     );
     return [
       ...runs
-        .filter((one) => !told.includes(one) && !crashing.has(one))
+        .filter((one) => !reported.includes(one) && !crashing.has(one))
         .map((one) => `${one} runs, unwanted`),
-      ...told.filter((one) => !runs.includes(one)).map((one) => `${one} was lost`),
+      ...reported.filter((one) => !runs.includes(one)).map((one) => `${one} was lost`),
       ...runs.filter((one, index) => runs.indexOf(one) !== index).map((one) => `${one} runs twice`),
     ];
   }

@@ -12,7 +12,7 @@ interface Told {
 /** The history of all pods in the API server; a change that cannot follow from the previous state is a fault. */
 export class History {
   readonly faults: string[] = [];
-  readonly #told = new Map<string, Told>();
+  readonly #reports = new Map<string, Told>();
   /** The pods that users deleted: only these may disappear. */
   readonly #unwanted = new Set<string>();
 
@@ -23,12 +23,12 @@ export class History {
 
   seen(pod: Pod): void {
     if (isMirrorPod(pod)) return; // created again whenever its manifest changes
-    const told = this.#of(pod);
+    const report = this.#of(pod);
     const phase = pod.status?.phase ?? 'Pending';
-    if (hasEnded(told.phase) ? phase !== told.phase : order.indexOf(phase) < order.indexOf(told.phase))
-      this.#fault(pod, `its phase went from ${told.phase} back to ${phase}`);
-    told.phase = phase;
-    for (const status of statusesOf(pod)) this.#restarts(pod, told, status);
+    if (hasEnded(report.phase) ? phase !== report.phase : order.indexOf(phase) < order.indexOf(report.phase))
+      this.#fault(pod, `its phase went from ${report.phase} back to ${phase}`);
+    report.phase = phase;
+    for (const status of statusesOf(pod)) this.#restarts(pod, report, status);
   }
 
   gone(pod: Pod): void {
@@ -36,17 +36,17 @@ export class History {
       this.#fault(pod, 'it was deleted though nobody asked for that');
   }
 
-  #restarts(pod: Pod, told: Told, { name, restartCount }: ContainerStatus): void {
-    const before = told.restarts.get(name) ?? 0;
+  #restarts(pod: Pod, report: Told, { name, restartCount }: ContainerStatus): void {
+    const before = report.restarts.get(name) ?? 0;
     if (restartCount < before)
       this.#fault(pod, `the restarts of ${name} went from ${before} back to ${restartCount}`);
-    told.restarts.set(name, restartCount);
+    report.restarts.set(name, restartCount);
   }
 
   #of(pod: Pod): Told {
-    const told = this.#told.get(uidOf(pod)) ?? { phase: 'Pending', restarts: new Map<string, number>() };
-    this.#told.set(uidOf(pod), told);
-    return told;
+    const report = this.#reports.get(uidOf(pod)) ?? { phase: 'Pending', restarts: new Map<string, number>() };
+    this.#reports.set(uidOf(pod), report);
+    return report;
   }
 
   #fault(pod: Pod, what: string): void {

@@ -79,15 +79,15 @@ const eachItem: Rule = ({ target, size }) => {
 const replacement: Rule = ({ target, args, size }) => {
   if (!target || args.length < 2) return undefined;
   const [whole, part, by] = [size(target), size(args[0]), size(args[1])];
-  let [most, keptMost] = [0, 0];
-  if (part.min === 0) [most, keptMost] = [Math.min(whole.max + 1, mostCost), whole.max];
-  else if (by.max <= part.min) keptMost = whole.max;
+  let [most, largestSize] = [0, 0];
+  if (part.min === 0) [most, largestSize] = [Math.min(whole.max + 1, mostCost), whole.max];
+  else if (by.max <= part.min) largestSize = whole.max;
   else most = Math.ceil(whole.max / part.min);
-  let [least, keptLeast] = [0, 0];
-  if (part.max === 0) [least, keptLeast] = [Math.min(whole.min + 1, mostCost), whole.min];
-  else if (part.max <= by.min) keptLeast = whole.min;
+  let [least, smallestSize] = [0, 0];
+  if (part.max === 0) [least, smallestSize] = [Math.min(whole.min + 1, mostCost), whole.min];
+  else if (part.max <= by.min) smallestSize = whole.min;
   else least = Math.ceil(whole.min / part.max);
-  const resultSize = add(multiply({ min: least, max: most }, by), { min: keptLeast, max: keptMost });
+  const resultSize = add(multiply({ min: least, max: most }, by), { min: smallestSize, max: largestSize });
   return { cost: scale(whole, 2 * traversalFactor), size: resultSize };
 };
 

@@ -64,7 +64,7 @@ interface Call {
 type Handler = (call: Call) => Promise<void>;
 
 /** The body of a POST to a subresource that acts. */
-interface Given {
+interface CreateRequest {
   readonly object: JsonObject;
   readonly empties: Empties;
   readonly query: WriteQuery;
@@ -159,7 +159,7 @@ export class Subresources {
   }
 
   /** Reads the body, admits it and acts; strict decoding findings are sent with any response. */
-  async #create(call: Call, expected: Expected, act: (request: Given) => JsonObject): Promise<void> {
+  async #create(call: Call, expected: Expected, act: (request: CreateRequest) => JsonObject): Promise<void> {
     const request = await this.#read(call, expected);
     const { warnings } = request.context;
     try {
@@ -179,7 +179,7 @@ export class Subresources {
     }
   }
 
-  async #admit({ target, kind }: Call, { object, query, context }: Given): Promise<JsonObject> {
+  async #admit({ target, kind }: Call, { object, query, context }: CreateRequest): Promise<JsonObject> {
     const admissible = {
       operation: 'CREATE',
       kind,
@@ -193,7 +193,7 @@ export class Subresources {
     return (await admittedAction(this.#deps.admission, admissible)) ?? object;
   }
 
-  async #read(call: Call, expected: Expected): Promise<Given> {
+  async #read(call: Call, expected: Expected): Promise<CreateRequest> {
     if (call.request.method !== 'POST') throw methodNotAllowed();
     this.#representation(call);
     bodyFormat(call.request.raw);
@@ -238,7 +238,7 @@ export class Subresources {
     return this.#create(call, evictionBody, (request) => this.#evicted(call, request));
   }
 
-  #evicted(call: Call, { object, context: requestContext }: Given): JsonObject {
+  #evicted(call: Call, { object, context: requestContext }: CreateRequest): JsonObject {
     if (nameOf(object) !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
     const registry = this.#deps.resources.registry(builtIn('pods'));
@@ -256,7 +256,7 @@ export class Subresources {
     return this.#create(call, tokenBody, (request) => this.#issued(call, request));
   }
 
-  #issued(call: Call, { object, empties, query: { manager }, context }: Given): JsonObject {
+  #issued(call: Call, { object, empties, query: { manager }, context }: CreateRequest): JsonObject {
     const { namespace, name } = call.target;
     const issued = issueToken({ namespace, name }, object, context, this.#deps.signer);
     const now = this.#deps.world.clock.now();

@@ -245,12 +245,12 @@ function healthFaults(pod: JsonObject, key: 'containerStatuses' | 'initContainer
     objectsAt(status, 'allocatedResourcesStatus').flatMap((allocated, j) => {
       const at = `status.${key}[${i}].allocatedResourcesStatus[${j}]`;
       const container = containers.find((one) => one['name'] === status['name']);
-      return [...askedFaults(allocated, container, at), ...deviceFaults(allocated, `${at}.resources`)];
+      return [...requestFaults(allocated, container, at), ...deviceFaults(allocated, `${at}.resources`)];
     }),
   );
 }
 
-function askedFaults(allocated: JsonObject, container: JsonObject | undefined, at: string): FieldFault[] {
+function requestFaults(allocated: JsonObject, container: JsonObject | undefined, at: string): FieldFault[] {
   if (!container) return [];
   const name = stringAt(allocated, 'name');
   const resources = objectAt(container, 'resources');

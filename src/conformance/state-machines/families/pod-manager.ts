@@ -30,9 +30,9 @@ export const replay: Replay = (line, _header, machines) => {
     }
     const actual = queries(manager, objects);
     const oneOf = Object.fromEntries(
-      Object.entries(expect.podToMirror).map(([uid, wanted]) => {
+      Object.entries(expect.podToMirror).map(([uid, expected]) => {
         const got = actual.podToMirror[uid];
-        return [uid, Array.isArray(wanted) && wanted.includes(got) ? got : wanted];
+        return [uid, Array.isArray(expected) && expected.includes(got) ? got : expected];
       }),
     );
     const exactly = sameKeys(oneOf, actual.podToMirror);
@@ -53,8 +53,8 @@ const record = <V>(entries: Iterable<readonly [string | null, V]>): Readonly<Rec
 function queries(manager: PodManagerMachine, objects: ReadonlyMap<string, Pod>) {
   const { pods, mirrors, orphanedMirrorFullNames } = manager.getPodsAndMirrorPods();
   const { podToMirror, mirrorToPod } = manager.getUIDTranslations();
-  const known = [...objects.values()];
-  const byName = [...new Set(known.map((pod) => pod.metadata?.name ?? ''))];
+  const all = [...objects.values()];
+  const byName = [...new Set(all.map((pod) => pod.metadata?.name ?? ''))];
   return {
     pods: pods.map(label).sort(),
     mirrorPods: mirrors.map(label).sort(),
@@ -67,7 +67,7 @@ function queries(manager: PodManagerMachine, objects: ReadonlyMap<string, Pod>) 
         .filter(([uid, to]) => uid !== to),
     ),
     podAndMirror: record(
-      known.map((object) => {
+      all.map((object) => {
         const { pod, mirror, wasMirror } = manager.getPodAndMirrorPod(object);
         if (wasMirror !== isMirrorPod(object)) throw new Error('a mirror is one by its annotation');
         return [label(object), [label(pod), label(mirror), wasMirror]] as const;

@@ -223,9 +223,9 @@ function step(fn: string, input: StepInput, out: object): Mismatch | undefined {
     ...extras(fn, event, { next, run: run?.step, took }, fns),
   };
   // what is not run has no kind of work here
-  const wanted = { ...compared, workType: run && workType, hasWorker: undefined, events: undefined };
+  const expected = { ...compared, workType: run && workType, hasWorker: undefined, events: undefined };
   return (
-    check(wanted, actual) ??
+    check(expected, actual) ??
     ('update' in out && run ? check(out.update, workInWords(run.work, fns)) : undefined)
   );
 }

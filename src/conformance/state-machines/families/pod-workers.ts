@@ -101,7 +101,7 @@ class Bench {
   #script = new Map<string, Result[]>();
   #events: Record<string, unknown>[] = [];
   #completed: string[] = [];
-  #known: object | undefined;
+  #knownPods: object | undefined;
 
   constructor(
     history: History,
@@ -112,10 +112,10 @@ class Bench {
     const open = (
       method: string,
       uid: string,
-      told: object,
+      details: object,
       signal: AbortSignal,
     ): Promise<SyncPodOutcome> => {
-      this.#events.push({ call: method, uid, ...told });
+      this.#events.push({ call: method, uid, ...details });
       const end = Promise.withResolvers<SyncPodOutcome>();
       this.#calls.set(uid, { method, signal, end });
       return end.promise;
@@ -142,13 +142,13 @@ class Bench {
         },
         syncer: {
           syncPod: ({ pod, mirrorPod, updateType }, signal) => {
-            const told = { v: labelOf(pod), mirror: labelOf(mirrorPod), type: updateType };
-            return open('syncPod', uidOf(pod), told, signal);
+            const details = { v: labelOf(pod), mirror: labelOf(mirrorPod), type: updateType };
+            return open('syncPod', uidOf(pod), details, signal);
           },
           syncTerminatingPod: async ({ pod, gracePeriodSeconds, statusFn }, signal) => {
             const fn = this.#fns.nameOf(statusFn);
-            const told = { v: labelOf(pod), grace: gracePeriodSeconds, statusFn: fn };
-            await rejecting(open('syncTerminatingPod', uidOf(pod), told, signal));
+            const details = { v: labelOf(pod), grace: gracePeriodSeconds, statusFn: fn };
+            await rejecting(open('syncTerminatingPod', uidOf(pod), details, signal));
           },
           syncTerminatingRuntimePod: async ({ uid, name, namespace }, signal) => {
             await rejecting(open('syncTerminatingRuntimePod', uid, { name, namespace }, signal));
@@ -168,7 +168,7 @@ class Bench {
     this.#script = new Map(Object.entries(op.results ?? {}).map(([uid, results]) => [uid, [...results]]));
     this.#events = [];
     this.#completed = [];
-    this.#known = undefined;
+    this.#knownPods = undefined;
   }
 
   async perform(op: Op): Promise<void> {
@@ -177,7 +177,7 @@ class Bench {
         this.#workers.updatePod(this.#options(op));
         break;
       case 'syncKnownPods':
-        this.#known = Object.fromEntries(
+        this.#knownPods = Object.fromEntries(
           this.#workers.syncKnownPods((op.desired ?? []).map((uid) => ({ metadata: { uid } }))),
         );
         break;
@@ -262,7 +262,7 @@ class Bench {
 
   #options(op: Op): UpdatePodOptions {
     const { kill } = op;
-    const told: KillPodOptions | undefined = kill && {
+    const killOptions: KillPodOptions | undefined = kill && {
       ...(kill.evict !== undefined && { evict: kill.evict }),
       ...(kill.grace !== undefined && { gracePeriodSeconds: kill.grace }),
       ...(kill.statusFn !== undefined && { statusFn: this.#fns.named(kill.statusFn) }),
@@ -274,7 +274,7 @@ class Bench {
       ...(op.mirrorPod && { mirrorPod: op.mirrorPod }),
       ...(op.runningPod && { runningPod: { ...op.runningPod, containers: [], sandboxes: [] } }),
       ...(op.startTime !== undefined && { startTime: op.startTime * 1000 }),
-      ...(told && { kill: told }),
+      ...(killOptions && { kill: killOptions }),
     };
   }
 
@@ -301,7 +301,7 @@ class Bench {
     return {
       events: this.#events.map((event, i) => withinBounds(event, expectedEvents[i])),
       completed: this.#completed.toSorted(),
-      known: this.#known,
+      known: this.#knownPods,
       state,
       query: Object.fromEntries(uids.map((uid) => [uid, queryBits(this.#workers, uid)])),
       mirrorTerminating: Object.fromEntries(

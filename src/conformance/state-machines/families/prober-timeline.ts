@@ -98,14 +98,14 @@ class World {
   }
 
   take(): Record<string, unknown> {
-    const taken = {
+    const batch = {
       probes: sorted(this.probes, ({ probe }) => String(probe)),
       updates: sorted(this.updates, (u) => `${String(u['type'])} ${String(u['containerID'])}`),
       events: this.events.map(({ event }) => event).sort(),
       workers: [...this.manager.workers].sort(),
     };
     [this.probes, this.updates, this.events] = [[], [], []];
-    return taken;
+    return batch;
   }
 }
 

@@ -303,13 +303,13 @@ function compareStep(
   operation: Operation,
 ): Mismatch | undefined {
   const { apiAfter: _after, ...rest } = expect;
-  const wanted = { ...rest, cache: withGone(rest['cache']), resize: withGone(rest['resize']) };
+  const expected = { ...rest, cache: withGone(rest['cache']), resize: withGone(rest['resize']) };
   const ignore = sharedMemory(expect);
   const onlyTimes = Object.keys(actual['cache'] ?? {});
   // an entry that changed in Go by shared memory alone did not change here
-  for (const uid of Object.keys(wanted.cache))
-    if (!onlyTimes.includes(uid) && isTimesOnly(expect, uid)) delete wanted.cache[uid];
-  return check(wanted, actual, { step, operation }, { optionalKeys: apiOptionalKeys, ignore });
+  for (const uid of Object.keys(expected.cache))
+    if (!onlyTimes.includes(uid) && isTimesOnly(expect, uid)) delete expected.cache[uid];
+  return check(expected, actual, { step, operation }, { optionalKeys: apiOptionalKeys, ignore });
 }
 
 const isTimesOnly = (expect: Expected, uid: string): boolean => {

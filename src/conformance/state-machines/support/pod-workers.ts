@@ -9,8 +9,8 @@ export class StatusFns {
   readonly #names = new Map<PodStatusFn, string>();
 
   named(name: string): PodStatusFn {
-    const known = this.#byName.get(name);
-    if (known) return known;
+    const existing = this.#byName.get(name);
+    if (existing) return existing;
     const fn: PodStatusFn = (status) => ({ ...status });
     this.#byName.set(name, fn);
     this.#names.set(fn, name);
@@ -26,8 +26,14 @@ export const labelOf = (pod: Pod | undefined): string | undefined => pod?.metada
 
 const seconds = (ms: number | undefined): number | undefined => ms && ms / 1000;
 
-function kill(told: Kill | undefined, fns: StatusFns): object | undefined {
-  return told && { evict: told.evict, grace: told.gracePeriodSeconds, statusFn: fns.nameOf(told.statusFn) };
+function kill(options: Kill | undefined, fns: StatusFns): object | undefined {
+  return (
+    options && {
+      evict: options.evict,
+      grace: options.gracePeriodSeconds,
+      statusFn: fns.nameOf(options.statusFn),
+    }
+  );
 }
 
 /** An update in the words of the recordings. */
@@ -123,11 +129,11 @@ const milliseconds = (s: number | undefined): number | undefined => s && s * 100
 
 /** The state that the words say; `undefined` where no such state can come about, which our types do not let one write down. */
 export function stateFromWords(words: StateWords, pod: Pod, fns: StatusFns): PodState | undefined {
-  const asked = {
+  const requests = {
     notify: Array.from({ length: words.notifyPostTerminating ?? 0 }, () => () => undefined),
     statusFns: (words.statusPostTerminating ?? []).map((name) => fns.named(name)),
   };
-  const known = {
+  const common = {
     fullName: words.fullname,
     working: words.working ?? false,
     pending: workFromWords(words.pending, pod),
@@ -138,7 +144,7 @@ export function stateFromWords(words: StateWords, pod: Pod, fns: StatusFns): Pod
   };
   const terminatingAt = milliseconds(words.terminatingAt);
   const terminatedAt = milliseconds(words.terminatedAt);
-  const isAsked = asked.notify.length > 0 || asked.statusFns.length > 0;
+  const hasRequests = requests.notify.length > 0 || requests.statusFns.length > 0;
   if (terminatingAt === undefined) {
     const { gracePeriod, startedTerminating, deleted, evicted, finished, restartRequested } = words;
     const ending = [
@@ -150,10 +156,10 @@ export function stateFromWords(words: StateWords, pod: Pod, fns: StatusFns): Pod
       restartRequested,
       terminatedAt,
     ];
-    return isAsked || ending.some(Boolean) ? undefined : { ...known, phase: 'sync' };
+    return hasRequests || ending.some(Boolean) ? undefined : { ...common, phase: 'sync' };
   }
   const ending = {
-    ...known,
+    ...common,
     terminatingAt,
     gracePeriodSeconds: words.gracePeriod ?? 0,
     startedTerminating: words.startedTerminating ?? false,
@@ -162,9 +168,9 @@ export function stateFromWords(words: StateWords, pod: Pod, fns: StatusFns): Pod
     restartRequested: words.restartRequested ?? false,
   };
   if (terminatedAt === undefined)
-    return words.finished ? undefined : { ...ending, ...asked, phase: 'terminating' };
-  if (words.finished) return { ...ending, ...asked, phase: 'finished', terminatedAt };
-  return isAsked ? undefined : { ...ending, ...noWaiters, phase: 'terminated', terminatedAt };
+    return words.finished ? undefined : { ...ending, ...requests, phase: 'terminating' };
+  if (words.finished) return { ...ending, ...requests, phase: 'finished', terminatedAt };
+  return hasRequests ? undefined : { ...ending, ...noWaiters, phase: 'terminated', terminatedAt };
 }
 
 function workFromWords(words: WorkWords | undefined, pod: Pod): Work | undefined {

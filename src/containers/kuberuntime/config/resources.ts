@@ -40,7 +40,7 @@ export interface ResourceSettings {
 }
 
 /** Requests and limits before the node's settings apply. */
-interface Wanted {
+interface DesiredResources {
   /** CPU request; absent: the limit is used. */
   readonly cpuRequest?: Quantity;
   readonly cpuLimit: Quantity;
@@ -110,7 +110,7 @@ export function overheadResources(pod: Pod, settings: ResourceSettings): LinuxCo
 
 /** Converts requests and limits. Follows `calculateLinuxResources`. */
 function linuxResourcesOf(
-  { cpuRequest, cpuLimit, memoryLimit }: Wanted,
+  { cpuRequest, cpuLimit, memoryLimit }: DesiredResources,
   settings: ResourceSettings,
 ): LinuxContainerResources {
   const cpuPeriod = settings.cpuCfsPeriodMicros ?? defaultCpuPeriodMicros;

@@ -12,9 +12,9 @@ export function resizeFault(
   allocated: Pod,
   node: Parameters<typeof isSwappable>[2],
 ): string | undefined {
-  const held = new Map(containersOf(allocated).map((container) => [container.name, container]));
+  const byName = new Map(containersOf(allocated).map((container) => [container.name, container]));
   const swaps = containersOf(desired).some((container) => {
-    const own = held.get(container.name);
+    const own = byName.get(container.name);
     if (!own || sameAmount(memoryOf(container), memoryOf(own)) || restartsForMemory(own)) return false;
     return isSwappable(desired, container, node) || isSwappable(allocated, own, node);
   });

@@ -3,7 +3,7 @@ import { FakeFault, list, type SentParameters, text } from './request.ts';
 import { type ContainerView, viewOf } from './timeline.ts';
 
 /** How long an ended group is shown, ms, and how many of them at the most. */
-const kept = { endedMs: 3_600_000, ended: 100 };
+const retention = { endedMs: 3_600_000, ended: 100 };
 /** The most that a page holds. */
 const largestPage = 20;
 
@@ -205,10 +205,10 @@ export class FakeCloud {
     for (const group of this.#groups.values()) {
       const { gone, status, changedAt } = viewOf(group.course, now);
       const over = status === 'Succeeded' || status === 'Failed';
-      if (gone || (over && now - changedAt > kept.endedMs)) this.#groups.delete(group.id);
+      if (gone || (over && now - changedAt > retention.endedMs)) this.#groups.delete(group.id);
       else if (over) ended.push(group);
     }
-    for (const { id } of ended.slice(0, Math.max(0, ended.length - kept.ended))) this.#groups.delete(id);
+    for (const { id } of ended.slice(0, Math.max(0, ended.length - retention.ended))) this.#groups.delete(id);
   }
 }
 
@@ -228,14 +228,14 @@ function isVisible(group: FakeGroup, firstPage: boolean): boolean {
 }
 
 function filterOf(parameters: SentParameters, now: number): (group: FakeGroup) => boolean {
-  const wanted = tags(parameters);
+  const expected = tags(parameters);
   const ids = text(parameters, 'ContainerGroupIds');
   const named = ids === undefined ? undefined : new Set(JSON.parse(ids) as string[]);
   const status = text(parameters, 'Status');
   return (group) => {
     const own = tags(group.parameters);
     return (
-      [...wanted].every(([key, value]) => own.get(key) === value) &&
+      [...expected].every(([key, value]) => own.get(key) === value) &&
       (named?.has(group.id) ?? true) &&
       (status === undefined || viewOf(group.course, now).status === status)
     );

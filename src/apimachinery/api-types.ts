@@ -171,6 +171,8 @@ const atomicStructs = new Set(
     'Variable RbacV1Subject HorizontalPodAutoscalerSpec.scaleTargetRef'
   ).split(' '),
 );
+/** Structs of an atomic type that server-side apply merges member by member all the same. */
+const granularStructs = new Set(['PersistentVolumeSpec.claimRef']);
 /** Maps that server-side apply treats as one value. */
 const atomicMaps = new Set([
   'PodSpec.nodeSelector',
@@ -346,7 +348,8 @@ function shapeOf(text: string, place: string): Shape {
   const [scalar, named] = text.split('~');
   if (named !== undefined)
     return { is: 'scalar', scalar: scalar as Scalar, named: named.includes('.') ? named : `v1.${named}` };
-  return { is: 'struct', type: text, atomic: atomicStructs.has(text) || atomicStructs.has(place) };
+  const atomic = (atomicStructs.has(text) || atomicStructs.has(place)) && !granularStructs.has(place);
+  return { is: 'struct', type: text, atomic };
 }
 
 const cache = new Map<string, ReadonlyMap<string, FieldType>>();
@@ -382,6 +385,6 @@ export const typeNames = (): readonly string[] => Object.keys(table);
 /** Returns Go's name of a struct, as used in decoding errors. */
 export const goName = (type: string): string =>
   type.replace(
-    /^(Core|Events|Rbac|Storage|Discovery|Authentication|Admissionregistration|Flowcontrol|Resource|Apiextensions)?V\d(alpha\d|beta\d)?(?=[A-Z])/,
+    /^(Core|Events|Rbac|Storage|Discovery|Authentication|Admissionregistration|Apiregistration|Flowcontrol|Resource|Apiextensions)?V\d(alpha\d|beta\d)?(?=[A-Z])/,
     '',
   );

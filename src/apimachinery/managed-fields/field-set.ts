@@ -158,15 +158,29 @@ export function pathText(path: readonly string[]): string {
 }
 
 /** Default values of missing keys; a missing text key is empty. */
-const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
+export const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
   protocol: 'TCP',
   containerPort: 0,
   port: 0,
 });
 
+/** Reports whether a list item leaves out every key, and none of them has a default value. */
+export const isKeyless = (
+  item: JsonObject,
+  { keys, defaults = defaultKeys }: Pick<ListMerge, 'keys' | 'defaults'>,
+): boolean =>
+  keys.length > 0 &&
+  keys.every((key) => ownMember(item, key) === undefined && ownMember(defaults, key) === undefined);
+
+/** An item of a list of objects with keys has none: who owns which fields cannot be told. */
+export class KeylessItem extends Error {
+  override readonly name = 'KeylessItem';
+}
+
 /** Returns the key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
 export function itemKey(item: unknown, { keys, defaults = defaultKeys }: ListMerge): string {
   if (!isObject(item)) return `v:${JSON.stringify(item)}`;
+  if (isKeyless(item, { keys, defaults })) throw new KeylessItem();
   return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, ownMember(item, key) ?? ownMember(defaults, key) ?? ''])))}`;
 }
 

@@ -1,10 +1,12 @@
 import { emptyStruct } from '../serializer/codec.ts';
 import {
   compare,
+  type Comparison,
   difference,
   type FieldSet,
   intersection,
   isEmptySet,
+  KeylessItem,
   merge,
   parseSet,
   paths,
@@ -128,11 +130,9 @@ export function manageUpdate(
   const managed = ownersBefore(live, object, at);
   if (live && managed.length === 0) return bare(object);
   const shape = typeof type === 'string' ? structOf(type) : type;
-  const compared = compare(
-    bare(live ?? at.zero ?? (typeof type === 'string' ? emptyStruct(type) : {})),
-    bare(object),
-    shape,
-  );
+  const before = bare(live ?? at.zero ?? (typeof type === 'string' ? emptyStruct(type) : {}));
+  const compared = comparison(before, bare(object), shape);
+  if (!compared) return write(object, managed);
   const touched = strip(union(compared.added, compared.modified), at.reset);
   const changed = { removed: strip(compared.removed, at.reset) };
   const own = managed.findLast((entry) => sameWriter(entry.writer, at.writer));
@@ -143,6 +143,16 @@ export function manageUpdate(
   const gained = strip(union(difference(ownSet, changed.removed), touched), [...unowned, ...at.reset]);
   const time = own && sameJson(writeSet(own.set), writeSet(gained)) ? own.time : seconds(at.now);
   return write(object, [...others, { writer: at.writer, set: gained, time }]);
+}
+
+/** Compares two objects; undefined when a list has an item without a key, so that owners cannot be told. */
+function comparison(before: JsonObject, after: JsonObject, shape: Shape): Comparison | undefined {
+  try {
+    return compare(before, after, shape);
+  } catch (reason) {
+    if (reason instanceof KeylessItem) return undefined;
+    throw reason;
+  }
 }
 
 /**
@@ -207,7 +217,8 @@ export function manageApply(
   const merged = merge(bare(live), bare(config), shape) as JsonObject;
   const dropped = own ? difference(own.set, desired) : parseSet({});
   const owned = others.reduce((set, entry) => union(set, entry.set), desired);
-  const finished = at.finish(prune(merged, dropped, owned, shape));
+  const pruned = prune(merged, dropped, owned, shape);
+  const finished = at.finish(pruned);
   const changed = compare(bare(live), finished, shape);
   const touched = intersection(union(changed.added, changed.modified), desired);
   if (!at.force) refuseConflicts(others, touched);
@@ -215,12 +226,10 @@ export function manageApply(
     ...entry,
     set: at.force ? difference(entry.set, touched) : entry.set,
   }));
-  const same = own !== undefined && sameJson(writeSet(own.set), writeSet(desired));
+  // an apply that changes nothing leaves the time as it was, or absent
+  const time = sameJson(bare(live), pruned) ? (own?.time ?? '') : seconds(at.now);
   const after = rest.map((entry) => ({ ...entry, set: difference(entry.set, changed.removed) }));
-  return write(finished, [
-    ...after,
-    { writer: at.writer, set: desired, time: same ? own.time : seconds(at.now) },
-  ]);
+  return write(finished, [...after, { writer: at.writer, set: desired, time }]);
 }
 
 /** Removes dropped fields unless another manager owns them or something below them. */

@@ -1,6 +1,7 @@
-import { ownMember, tableOf } from '../../base/own.ts';
+import { ownMember } from '../../base/own.ts';
 import { fieldsIn, type ListMerge, type Shape, structOf } from '../api-types.ts';
 import { goValue } from '../go-value.ts';
+import { defaultKeys, isKeyless } from './field-set.ts';
 import { isObject, textOf } from '../json.ts';
 
 /** Why a value does not match its type, and where. */
@@ -9,12 +10,6 @@ interface Fault {
   readonly why: string;
 }
 
-/** Default values of missing item keys; others are empty. */
-const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
-  protocol: 'TCP',
-  containerPort: 0,
-  port: 0,
-});
 const numeric = new Set(['int32', 'int64', 'double']);
 const texts = new Set(['string', 'time', 'microtime', 'bytes']);
 
@@ -86,10 +81,11 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
   const faults: Fault[] = [];
   for (const [i, item] of items.entries()) {
     const element = merge.kind === 'atomic' ? `[${i}]` : elementOf(item, merge);
-    if (element === undefined) {
-      const why = 'associative list with keys may not have non-map elements';
-      return [...faults, { path, why: `element ${i}: ${why}` }];
-    }
+    if (element === undefined)
+      return [
+        ...faults,
+        { path, why: `element ${i}: associative list with keys ${keylessText(item, merge)}` },
+      ];
     if (merge.kind !== 'atomic' && seen.has(element))
       faults.push({ path, why: `duplicate entries for key ${element}` });
     seen.add(element);
@@ -98,9 +94,17 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
   return faults;
 }
 
+/** Returns why a list item has no identity. */
+function keylessText(item: unknown, { keys }: Pick<ListMerge, 'keys'>): string {
+  if (item === null) return 'may not have a null element';
+  if (!isObject(item)) return 'may not have non-map elements';
+  const names = keys.map((key) => JSON.stringify(key)).join(' ');
+  return `has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`;
+}
+
 /** Returns the identity of a list item; undefined where it has none. */
 function elementOf(item: unknown, { keys, defaults = defaultKeys }: ListMerge): string | undefined {
   if (keys.length === 0) return `[=${JSON.stringify(item)}]`;
-  if (!isObject(item)) return undefined;
+  if (!isObject(item) || isKeyless(item, { keys, defaults })) return undefined;
   return `[${keys.map((key) => `${key}=${JSON.stringify(ownMember(item, key) ?? ownMember(defaults, key) ?? '')}`).join(',')}]`;
 }

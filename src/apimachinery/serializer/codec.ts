@@ -154,7 +154,12 @@ const mapNames = new Set([
   'allocatable',
   'overhead',
   'podFixed',
+  'default',
+  'defaultRequest',
   'hard',
+  'max',
+  'maxLimitRequestRatio',
+  'min',
   'used',
 ]);
 
@@ -167,7 +172,7 @@ function goShape(shape: Shape, name: string): string {
     case 'map':
       return mapNames.has(name) ? 'v1.ResourceList' : `map[string]${goShape(shape.of, name)}`;
     case 'struct':
-      return `v1.${goName(shape.type)}`;
+      return `${/^V2(?=[A-Z])/.test(shape.type) ? 'v2' : 'v1'}.${goName(shape.type)}`;
   }
 }
 

@@ -1,6 +1,8 @@
 import type { FieldError } from '../../kube/validation/field-error.ts';
 import { type JsonObject, metadataOf, sameJson, withMetadata } from '../../apimachinery/json.ts';
 import { ownMember } from '../../base/own.ts';
+import { structOf } from '../../apimachinery/api-types.ts';
+import { meaningOf } from '../../apimachinery/semantic-equality.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 import type { ResetFields } from '../../apimachinery/managed-fields/managed-fields.ts';
 import { causeOf, type FieldFault } from '../../apimachinery/status-error.ts';
@@ -60,6 +62,18 @@ export function strategyOf(kind: Kind, rules: KindRules): Strategy {
   };
 }
 
+/** Reports whether what the generation counts is the same, also when an empty list or map is left out. */
+function sameCounted(
+  counted: NonNullable<KindRules['counted']>,
+  next: JsonObject,
+  old: JsonObject,
+  kind: Kind,
+): boolean {
+  if (sameJson(counted(next), counted(old))) return true;
+  const shape = structOf(kind.type);
+  return sameJson(counted(meaningOf(next, shape)), counted(meaningOf(old, shape)));
+}
+
 /** Returns the rules of updates of the main resource. */
 function updateRules(kind: Kind, rules: KindRules, hasStatus: boolean): Partial<UpdateRules> {
   const { prepare, counted, faults, warnings } = rules;
@@ -71,7 +85,7 @@ function updateRules(kind: Kind, rules: KindRules, hasStatus: boolean): Partial<
       const next = common.prepare(prepared, old, context);
       if (!counted) return next;
       const generation = metadataOf(old)['generation'];
-      return withMetadata(next, sameJson(counted(next), counted(old)) ? { generation } : bump(old));
+      return withMetadata(next, sameCounted(counted, next, old, kind) ? { generation } : bump(old));
     },
     validatesMetadata: true,
     validate: (object, old, { empties }) => [

@@ -48,7 +48,13 @@ export function checkNamespaceOf(object: JsonObject, namespace: string): void {
 }
 
 /** API groups whose own validation of finalizers is only the common one. */
-const freeFinalizers = new Set(['coordination.k8s.io']);
+const freeFinalizers = new Set([
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+]);
 const knowsFinalizers = ({ group }: Kind): boolean => !freeFinalizers.has(group);
 
 /** Returns the faults of the kind's own metadata validation (Kubernetes `ValidateObjectMeta`). */

@@ -1,7 +1,8 @@
 import { emptyStruct } from '../../apimachinery/serializer/codec.ts';
 import { bump } from './deletion.ts';
-import { fieldsOf } from '../../apimachinery/api-types.ts';
+import { fieldsOf, structOf } from '../../apimachinery/api-types.ts';
 import { type JsonObject, objectAt, sameJson, withMetadata } from '../../apimachinery/json.ts';
+import { sameInMeaning } from '../../apimachinery/semantic-equality.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 import type { ResetFields } from '../../apimachinery/managed-fields/managed-fields.ts';
 import type { Strategy, UpdateRules } from './strategy.ts';
@@ -43,6 +44,16 @@ const contentKeys = (object: JsonObject): JsonObject => {
   return rest;
 };
 
+/** Kinds whose generation counts even that an empty list or map is left out. */
+const exactlyCounted = new Set([
+  'NetworkPolicy',
+  'MutatingWebhookConfiguration',
+  'ValidatingWebhookConfiguration',
+]);
+
+const sameContent = (a: JsonObject, b: JsonObject, { kind, type }: Kind): boolean =>
+  exactlyCounted.has(kind) ? sameJson(a, b) : sameInMeaning(a, b, structOf(type));
+
 const statusPath: ResetFields = [['f:status']];
 /** Returns the members of a type besides metadata and status, which a status update does not change. */
 export const specPaths = (type: string): ResetFields =>
@@ -65,7 +76,7 @@ export function mainRules(kind: Kind, hasStatus: boolean): UpdateRules {
         : object;
       const { status: _s, ...stripped } = withStatus;
       const next = hasStatus && old['status'] === undefined ? stripped : withStatus;
-      const changed = counted.has(kind.kind) && !sameJson(contentKeys(next), contentKeys(old));
+      const changed = counted.has(kind.kind) && !sameContent(contentKeys(next), contentKeys(old), kind);
       return changed ? withMetadata(next, bump(old)) : next;
     },
   };

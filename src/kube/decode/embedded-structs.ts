@@ -1,4 +1,5 @@
 import { tableOf } from '../../base/own.ts';
+const configuration = ['DeviceConfiguration', /^opaque$/] as const;
 const reference = ['LocalObjectReference', /^name$/] as const;
 
 /** Go structs whose JSON fields are inlined in their parent: the Go name, and a pattern of their fields. */
@@ -11,6 +12,11 @@ const embedded: Readonly<Record<string, readonly [struct: string, fields: RegExp
     /^(?!(accessModes|capacity|claimRef|mountOptions|nodeAffinity|persistentVolumeReclaimPolicy|storageClassName|volumeAttributesClassName|volumeMode)$)/,
   ],
   IngressRule: ['IngressRuleValue', /^http$/],
+  RuleWithOperations: ['Rule', /^(?!operations$)/],
+  NamedRuleWithOperations: ['RuleWithOperations.Rule', /^(?!(operations|resourceNames)$)/],
+  DeviceClassConfiguration: configuration,
+  DeviceClaimConfiguration: configuration,
+  DeviceAllocationConfiguration: configuration,
   ConfigMapEnvSource: reference,
   ConfigMapKeySelector: reference,
   ConfigMapProjection: reference,

@@ -36,7 +36,7 @@ function* nodeAffinity(field: string, affinity: NonNullable<Affinity['nodeAffini
 
 /** Validates a selector of nodes: at least one term. Follows Kubernetes `ValidateNodeSelector`. */
 export function* nodeSelector(field: string, selector: Partial<NodeSelector>): Faults {
-  const { nodeSelectorTerms: terms = [] } = selector;
+  const terms = (selector.nodeSelectorTerms as readonly NodeSelectorTerm[] | null | undefined) ?? [];
   const at = `${field}.nodeSelectorTerms`;
   if (terms.length === 0) yield required(at, 'must have at least one node selector term');
   for (const [i, term] of terms.entries()) yield* nodeTerm(`${at}[${i}]`, term);

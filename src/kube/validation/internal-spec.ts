@@ -152,6 +152,13 @@ const structs: Readonly<Record<string, string>> = {
   PersistentScaleIO:
     'Gateway System SecretRef?SecretRef SSLEnabled! ProtectionDomain StoragePool StorageMode VolumeName FSType ReadOnly!',
   PersistentStorageOS: 'VolumeName VolumeNamespace FSType ReadOnly! SecretRef?ObjectRef',
+  FailurePolicy: 'Rules[FailureRule',
+  FailureRule: 'Action OnExitCodes?ExitRequirement OnPodConditions[ConditionPattern',
+  ExitRequirement: 'ContainerName? Operator Values?',
+  ConditionPattern: 'Type Status',
+  SuccessPolicy: 'Rules[SuccessRule',
+  SuccessRule: 'SucceededIndexes? SucceededCount?',
+  EventSource: 'Component Host',
   ObjectRef: 'Kind Namespace Name UID APIVersion ResourceVersion FieldPath',
   VolumeNodeAffinity: 'Required?NodeSelector',
   DeviceClaimSpec: 'Devices=DeviceClaim',

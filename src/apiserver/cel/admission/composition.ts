@@ -1,7 +1,7 @@
 import { goQuote } from '../../../go/go-quote.ts';
 import { type JsonObject, stringAt } from '../../../apimachinery/json.ts';
 import type { Declarations } from '../check/declarations.ts';
-import { structType, type Type } from '../check/types.ts';
+import { dynType, structType, type Type } from '../check/types.ts';
 import type { Activation } from '../eval/frame.ts';
 import { CelMap, EvalError, type Value } from '../values/value.ts';
 import { type Budget, type Compiled, compileExpression } from './expressions.ts';
@@ -37,7 +37,8 @@ export class Composition {
       const name = stringAt(variable, 'name');
       const one = compileExpression(stringAt(variable, 'expression'), declarations);
       compiled.set(name, one);
-      if (one.program) fields.set(name, one.program.type);
+      // a variable that does not compile may be anything, so that only its own fault is reported
+      fields.set(name, one.program?.type ?? dynType);
     }
     return new Composition(compiled, declared, type);
   }

@@ -64,6 +64,7 @@ function inNamespace(object: JsonObject, target: ResourcePath, kind: Kind): Json
 function named(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject {
   const metadata = objectAt(object, 'metadata');
   const name = stringAt(metadata, 'name');
+  if (kind.namespaced) checkNamespaceOf(object, target.namespace);
   if (name === '')
     throw badRequest(
       `the name of the object (${target.name} based on URL) was undeterminable: name must be provided`,

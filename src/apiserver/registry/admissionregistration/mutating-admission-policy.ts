@@ -31,7 +31,7 @@ function* mutationFaults(field: string, mutation: JsonObject): Faults {
   if (!isObject(ownMember(mutation, own)))
     yield required(`${field}.${own}`, `must be specified when patchType is ${type}`);
   else if (stringAt(objectAt(mutation, own), 'expression').trim() === '')
-    yield required(`${field}.${own}.expression`, 'expression is not specified');
+    yield required(`${field}.${own}.expression`);
   const other = own === 'jsonPatch' ? 'applyConfiguration' : 'jsonPatch';
   if (ownMember(mutation, other) !== undefined)
     yield invalid(`${field}.${other}`, `{${other}}`, `must not be specified when patchType is ${type}`);

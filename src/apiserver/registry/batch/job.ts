@@ -1,7 +1,7 @@
 import { labelSelectorMatches } from '../../../kube/label-selector.ts';
 import type { PodSpec } from '../../../kube/types.ts';
 import { type Faults, invalid, required } from '../../../kube/validation/field-error.ts';
-import { internalPodSpec } from '../../../kube/validation/internal-spec.ts';
+import { internalForm, internalPodSpec } from '../../../kube/validation/internal-spec.ts';
 import { dns1123Label } from '../../../kube/validation/name-rules.ts';
 import { labelSelector } from '../../../kube/validation/shared.ts';
 import {
@@ -18,7 +18,7 @@ import {
   textOf,
   without,
 } from '../../../apimachinery/json.ts';
-import { ownMember } from '../../../base/own.ts';
+import { ownMember, tableOf } from '../../../base/own.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { podNameWarnings, withEnabledTemplate } from '../core/pod-template-rules.ts';
 import { strategyOf } from '../kind-strategy.ts';
@@ -209,6 +209,17 @@ function* templateChange(job: JsonObject, old: JsonObject): Faults {
     yield invalid('spec.template.spec', internalPodSpec(spec as unknown as PodSpec), 'field is immutable');
 }
 
+const policyForms: Readonly<Record<string, string>> = tableOf({
+  podFailurePolicy: 'FailurePolicy',
+  successPolicy: 'SuccessPolicy',
+});
+
+/** Returns a policy as messages print it. */
+function shownPolicy(key: string, value: unknown): unknown {
+  const form = ownMember(policyForms, key);
+  return form !== undefined && isObject(value) ? internalForm(form, value) : value;
+}
+
 /** Validates that a job's identity and policies do not change. */
 function* updateFaults(job: JsonObject, old: JsonObject): Faults {
   const [spec, before] = [specOf(job), specOf(old)];
@@ -223,7 +234,12 @@ function* updateFaults(job: JsonObject, old: JsonObject): Faults {
     'managedBy',
     'successPolicy',
   ])
-    yield* immutable(`spec.${key}`, ownMember(spec, key), ownMember(before, key));
+    yield* immutable(
+      `spec.${key}`,
+      ownMember(spec, key),
+      ownMember(before, key),
+      shownPolicy(key, ownMember(spec, key)),
+    );
 }
 
 /** Validates a job. Follows Kubernetes `ValidateJob`, `ValidateJobUpdate` (pkg/apis/batch/validation, v1.36). */

@@ -21,7 +21,6 @@ import {
   listAt,
   metadataOf,
   objectAt,
-  sameJson,
   specOf,
   statusOf,
   stringAt,
@@ -30,6 +29,8 @@ import {
   withSpec,
   without,
 } from '../../../apimachinery/json.ts';
+import { structOf } from '../../../apimachinery/api-types.ts';
+import { sameInMeaning } from '../../../apimachinery/semantic-equality.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { strategyOf } from '../kind-strategy.ts';
 import type { Strategy } from '../strategy.ts';
@@ -132,7 +133,8 @@ function* updateFaults(claim: JsonObject, old: JsonObject): Faults {
   const [annotation, annotationBefore] = [classOf(claim), classOf(old)];
   if (annotation !== annotationBefore)
     yield invalid(`metadata.annotations[${oldClass}]`, textOf(annotation), 'field is immutable');
-  if (!sameJson(now, before)) yield forbidden('spec', `${frozen}\n${formDiff('ClaimSpec', before, now)}`);
+  if (!sameInMeaning(now, before, structOf('PersistentVolumeClaimSpec')))
+    yield forbidden('spec', `${frozen}\n${formDiff('ClaimSpec', before, now)}`);
   yield* shrunkFaults(claim, old);
   yield* immutable('volumeMode', specOf(claim)['volumeMode'], specOf(old)['volumeMode']);
   yield* attributeClassFaults(claim, old);

@@ -5,6 +5,7 @@ import {
   isObject,
   type JsonObject,
   objectAt,
+  objectsAt,
   sameJson,
   stringAt,
   textOf,
@@ -170,8 +171,18 @@ function accountWarnings(account: JsonObject, old?: JsonObject): readonly string
     : [];
 }
 
+/** Drops all but the names of secrets. */
+const withSecretNames = (account: JsonObject): JsonObject =>
+  Array.isArray(account['secrets'])
+    ? {
+        ...account,
+        secrets: objectsAt(account, 'secrets').map(({ name }) => (name === undefined ? {} : { name })),
+      }
+    : account;
+
 export const accountStrategy: Strategy = {
   ...commonStrategy(accounts),
+  prepareCreate: withSecretNames,
   warnings: accountWarnings,
-  main: { ...mainRules(accounts, false), warnings: accountWarnings },
+  main: { ...mainRules(accounts, false), prepare: withSecretNames, warnings: accountWarnings },
 };

@@ -21,6 +21,7 @@ import { builtIn } from '../../../apimachinery/kinds.ts';
 import { validateMetadataUpdate } from '../metadata-rules.ts';
 import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
 import { commonStrategy, mainRules, statusRules } from '../strategies.ts';
+import type { WriteContext } from '../../request/write-context.ts';
 import type { Strategy } from '../strategy.ts';
 import { seconds } from '../../../apimachinery/times.ts';
 
@@ -64,6 +65,15 @@ function phaseFaults(namespace: JsonObject): FieldFault[] {
 const namespaces = builtIn('namespaces');
 const namespaceCommon = commonStrategy(namespaces);
 
+const namespaceStatus = statusRules(namespaces);
+
+/** Sets the phase of a status that has none. */
+function withActivePhase(object: JsonObject, old: JsonObject, context: WriteContext): JsonObject {
+  const next = namespaceStatus.prepare(object, old, context);
+  const status = objectAt(next, 'status');
+  return { ...next, status: { ...status, phase: stringAt(status, 'phase') || 'Active' } };
+}
+
 /** Strategy of namespaces: Active until deleted, then Terminating until their finalizers are removed. */
 export const namespaceStrategy: Strategy = {
   ...namespaceCommon,
@@ -79,7 +89,7 @@ export const namespaceStrategy: Strategy = {
     prepare: (object, old) => named({ ...object, spec: objectAt(old, 'spec'), status: old['status'] }),
   },
   subresources: {
-    status: { ...statusRules(namespaces), validate: phaseFaults },
+    status: { ...namespaceStatus, prepare: withActivePhase, validate: phaseFaults },
     finalize: {
       reset: [['f:status']],
       validate: (namespace) => finalizerFaults(finalizersOf(namespace), (i) => `spec.finalizers[${i}]`),

@@ -1,5 +1,6 @@
-import { ownMember, setOwn } from '../../../base/own.ts';
+import { ownMember, setOwn, tableOf } from '../../../base/own.ts';
 import {
+  isObject,
   type Draft,
   type JsonObject,
   namespaceOf,
@@ -8,6 +9,7 @@ import {
   stringAt,
   without,
 } from '../../../apimachinery/json.ts';
+import { internalForm } from '../../../kube/validation/internal-spec.ts';
 import { qualifiedNameRule } from '../../../kube/validation/name-rules.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { subdomainName, validateMetadata, validateMetadataUpdate } from '../metadata-rules.ts';
@@ -92,6 +94,20 @@ const zeros: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['count', 0],
 ]);
 
+const forms: Readonly<Record<string, string>> = tableOf({
+  involvedObject: 'ObjectRef',
+  related: 'ObjectRef',
+  source: 'EventSource',
+});
+
+/** Returns a field as messages print it. */
+function shown(key: string, value: unknown): unknown {
+  const form = ownMember(forms, key);
+  if (form === undefined) return value ?? zeros.get(key) ?? null;
+  if (!isObject(value) && form === 'ObjectRef') return null;
+  return internalForm(form, isObject(value) ? value : {});
+}
+
 function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
   const [now, before] = [toCoreEvent(event), toCoreEvent(old)];
   const fields = [...immutableFields.map((key) => [key, key] as const), ...reporters];
@@ -101,9 +117,7 @@ function modernUpdateFaults(event: JsonObject, old: JsonObject): FieldFault[] {
     ...(sameJson(now['series'], before['series']) ? [] : seriesFaults(now)),
     ...fields
       .filter(([key]) => !sameJson(ownMember(now, key), ownMember(before, key)))
-      .map(([key, field]) =>
-        fault.invalid(field, ownMember(now, key) ?? zeros.get(key) ?? null, 'field is immutable'),
-      ),
+      .map(([key, field]) => fault.invalid(field, shown(key, ownMember(now, key)), 'field is immutable')),
   ];
 }
 

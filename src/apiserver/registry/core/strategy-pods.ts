@@ -126,7 +126,7 @@ const ownersOf = (object: JsonObject, old: JsonObject): JsonObject => ({
 });
 
 const ephemeral: UpdateRules = {
-  reset: [['f:status']],
+  reset: [],
   prepare: (object, old) =>
     withGeneration(
       {

@@ -23,6 +23,7 @@ import { limitRangeFaults } from '../validation/limit-range-validation.ts';
 import { oldLabelWarnings } from '../validation/pod-warnings.ts';
 import { quotaFaults, quotaStatusFaults, quotaUpdateFaults } from '../validation/quota-validation.ts';
 import { causeOf, fault, type FieldFault, forbidden } from '../../../apimachinery/status-error.ts';
+import { validateMetadata, validateMetadataUpdate } from '../metadata-rules.ts';
 import { commonStrategy, mainRules, statusRules } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
 
@@ -60,9 +61,11 @@ export const priorityStrategy: Strategy = {
   },
   main: {
     ...mainRules(priorities, false),
+    validatesMetadata: true,
     validate(one, old) {
       const [now, before] = [one, old].map((each) => stringAt(each, 'preemptionPolicy'));
       return [
+        ...validateMetadataUpdate(one, old, priorities),
         ...(one['value'] === old['value']
           ? []
           : [fault.forbidden('value', 'may not be changed in an update.')]),
@@ -96,7 +99,14 @@ export const quotaStrategy: Strategy = {
   ...commonStrategy(quotas),
   validateCreate: quotaFaults,
   warnings: quotaWarnings,
-  main: { ...mainRules(quotas, true), validate: quotaUpdateFaults },
+  main: {
+    ...mainRules(quotas, true),
+    validatesMetadata: true,
+    validate: (quota, old) => [
+      ...validateMetadataUpdate(quota, old, quotas),
+      ...quotaUpdateFaults(quota, old),
+    ],
+  },
   subresources: { status: { ...statusRules(quotas), validate: quotaStatusFaults } },
 };
 
@@ -185,24 +195,28 @@ function* runtimeRules(one: JsonObject): Faults {
   }
 }
 
+function runtimeFaults(one: JsonObject): FieldFault[] {
+  const handler = stringAt(one, 'handler');
+  const wrong = dns1123Label(handler).map((why) => fault.invalid('handler', handler, why));
+  return [...(handler === '' ? [fault.required('handler')] : wrong), ...[...runtimeRules(one)].map(causeOf)];
+}
+
 const runtimeClasses = builtIn('runtimeclasses', 'node.k8s.io');
 export const runtimeClassStrategy: Strategy = {
   ...commonStrategy(runtimeClasses),
-  validateCreate(one) {
-    const handler = stringAt(one, 'handler');
-    const named = dns1123Label(handler).map((why) => fault.invalid('handler', handler, why));
-    return [
-      ...(handler === '' ? [fault.required('handler')] : named),
-      ...[...runtimeRules(one)].map(causeOf),
-    ];
-  },
+  validateCreate: runtimeFaults,
   warnings: runtimeClassWarnings,
   main: {
     ...mainRules(runtimeClasses, false),
-    validate: (one, old) =>
-      one['handler'] === old['handler']
+    validatesMetadata: true,
+    validate: (one, old) => [
+      ...validateMetadataUpdate(one, old, runtimeClasses),
+      ...(one['handler'] === old['handler']
         ? []
-        : [fault.invalid('handler', one['handler'], 'field is immutable')],
+        : [fault.invalid('handler', one['handler'], 'field is immutable')]),
+      ...validateMetadata(one, runtimeClasses),
+      ...runtimeFaults(one),
+    ],
     warnings: runtimeClassWarnings,
   },
 };
@@ -251,6 +265,8 @@ function budgetFaults(budget: JsonObject): FieldFault[] {
 
 export const budgetStrategy: Strategy = {
   ...commonStrategy(budgets),
+  // the metadata are validated after the spec
+  validatesMetadata: true,
   validateCreate: budgetFaults,
   main: { ...mainRules(budgets, true), validate: budgetFaults },
   subresources: {

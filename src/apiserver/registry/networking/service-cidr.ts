@@ -32,7 +32,7 @@ function* updateFaults(cidrs: readonly string[], before: readonly string[]): Fau
   const why = 'field is immutable';
   const grows = before.length === 1 && cidrs.length === 2;
   if (!grows && before.length !== cidrs.length) {
-    yield invalid(field, cidrs.length > 0 ? cidrs : null, why);
+    yield invalid(field, cidrs, why);
     return;
   }
   for (const [i, cidr] of before.entries())
@@ -43,4 +43,5 @@ function* updateFaults(cidrs: readonly string[], before: readonly string[]): Fau
 /** Strategy of ranges of service addresses. */
 export const serviceCidrStrategy: Strategy = strategyOf(builtIn('servicecidrs', 'networking.k8s.io'), {
   faults: (one, old) => (old ? updateFaults(cidrsOf(one), cidrsOf(old)) : blockFaults(cidrsOf(one))),
+  status: { frozenMetadata: 'all' },
 });

@@ -2,7 +2,8 @@ import { type Faults, invalid } from '../../../kube/validation/field-error.ts';
 import { templateMetadata } from '../../../kube/validation/ephemeral-volume.ts';
 import { internalForm } from '../../../kube/validation/internal-spec.ts';
 import { structOf } from '../../../apimachinery/api-types.ts';
-import { type JsonObject, namespaceOf, objectAt, sameJson, specOf } from '../../../apimachinery/json.ts';
+import { type JsonObject, namespaceOf, objectAt, specOf } from '../../../apimachinery/json.ts';
+import { sameInMeaning } from '../../../apimachinery/semantic-equality.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { causeOf } from '../../../apimachinery/status-error.ts';
 import { inGoOrder } from '../go-structs.ts';
@@ -22,7 +23,8 @@ function* faults(template: JsonObject, old: JsonObject | undefined): Faults {
   const spec = specOf(template);
   yield* templateMetadata('spec.metadata', objectAt(spec, 'metadata'));
   yield* claimSpecFaults('spec.spec', specOf(spec));
-  if (old && !sameJson(spec, specOf(old))) yield invalid('spec', shown(spec), 'field is immutable');
+  if (old && !sameInMeaning(spec, specOf(old), structOf('ResourceClaimTemplateSpec')))
+    yield invalid('spec', shown(spec), 'field is immutable');
 }
 
 const rules: Strategy = strategyOf(builtIn('resourceclaimtemplates', 'resource.k8s.io'), {

@@ -1,6 +1,8 @@
 import { type FieldError, invalid } from '../../../kube/validation/field-error.ts';
 import { internalForm } from '../../../kube/validation/internal-spec.ts';
-import { type JsonObject, namespaceOf, sameJson, specOf } from '../../../apimachinery/json.ts';
+import { type JsonObject, namespaceOf, specOf } from '../../../apimachinery/json.ts';
+import { structOf } from '../../../apimachinery/api-types.ts';
+import { sameInMeaning } from '../../../apimachinery/semantic-equality.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { causeOf, type FieldFault } from '../../../apimachinery/status-error.ts';
 import { strategyOf } from '../kind-strategy.ts';
@@ -12,7 +14,7 @@ import { claimDefaults, claimSpecFaults } from './device-requests.ts';
 /** Validates a claim: it is checked when it is created, and its spec does not change. */
 function faults(claim: JsonObject, old: JsonObject | undefined): Iterable<FieldError> {
   if (!old) return claimSpecFaults('spec', specOf(claim));
-  return sameJson(specOf(claim), specOf(old))
+  return sameInMeaning(specOf(claim), specOf(old), structOf('ResourceClaimSpec'))
     ? []
     : [invalid('spec', internalForm('DeviceClaimSpec', specOf(claim)), 'field is immutable')];
 }

@@ -15,14 +15,15 @@ export function shownSelector(value: unknown): unknown {
   if (!selector) return null;
   const { matchLabels, matchExpressions } = selector;
   return {
-    ...(matchLabels && { matchLabels: goMap(matchLabels) }),
-    ...(matchExpressions && {
-      matchExpressions: matchExpressions.map(({ key, operator, values }) => ({
-        key,
-        operator,
-        ...(values && { values }),
-      })),
-    }),
+    ...(Object.keys(matchLabels ?? {}).length > 0 && { matchLabels: goMap(matchLabels) }),
+    ...(matchExpressions &&
+      matchExpressions.length > 0 && {
+        matchExpressions: matchExpressions.map(({ key, operator, values }) => ({
+          key,
+          operator,
+          ...(values && { values }),
+        })),
+      }),
   };
 }
 

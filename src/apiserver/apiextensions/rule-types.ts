@@ -120,6 +120,7 @@ function mapRuleType(schema: Structural, name: string): RuleType | undefined {
   return { type: mapType(stringType, inner.type), most, least: 2, inner };
 }
 
+/** A field named by a reserved word, such as `namespace`, is found by that word too, as in Kubernetes since 1.31. */
 function objectRuleType(schema: Structural, name: string): RuleType {
   const fields = new Map<string, RuleType>();
   const required = new Set(listAt(schema, 'required'));
@@ -134,7 +135,9 @@ function objectRuleType(schema: Structural, name: string): RuleType {
     if (required.has(property) && ownMember(inner, 'default') === undefined)
       least += Buffer.byteLength(property) + type.least + 4;
   }
-  return { type: structType(name, (field) => fields.get(field)?.type), most: 0, least, fields };
+  const fieldOf = (field: string): Type | undefined =>
+    (fields.get(field) ?? (reserved.has(field) ? fields.get(`__${field}__`) : undefined))?.type;
+  return { type: structType(name, fieldOf), most: 0, least, fields };
 }
 
 function textRuleType(schema: Structural): RuleType {

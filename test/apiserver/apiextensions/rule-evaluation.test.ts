@@ -237,6 +237,20 @@ const cases: readonly { readonly schema: Schema; readonly objects: readonly Writ
   },
   {
     schema: spec(
+      { namespace: str, package: str },
+      "!has(self.namespace) || self.namespace == 'a'",
+      '!has(self.package) || self.package == self.__package__',
+    ),
+    objects: [
+      { spec: [{ namespace: 'a', package: 'p' }, {}], faults: [] },
+      {
+        spec: [{ namespace: 'b' }],
+        faults: ["spec: Invalid value: failed rule: !has(self.namespace) || self.namespace == 'a'"],
+      },
+    ],
+  },
+  {
+    schema: spec(
       {
         l: { type: 'array', items: str, 'x-kubernetes-list-type': 'set', maxItems: 5 },
         m: { type: 'array', items: str, 'x-kubernetes-list-type': 'set', maxItems: 5 },

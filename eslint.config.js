@@ -1,4 +1,5 @@
 import tseslint from 'typescript-eslint';
+import { nounNames } from './scripts/eslint/noun-names.js';
 import { ownKeys } from './scripts/eslint/own-keys.js';
 
 // Every ban names its way out. Ambient powers live in base/clock.ts and cli/ alone.
@@ -88,6 +89,11 @@ export default tseslint.config(
         { property: 'localeCompare', message: 'compare with <: it loads 3 MiB of alphabets' },
       ],
     },
+  },
+  {
+    files: ['src', 'bench', 'examples', 'scripts'].map((folder) => `${folder}/**/*.ts`),
+    plugins: { names: { rules: { 'noun-names': nounNames } } },
+    rules: { 'names/noun-names': 'error' },
   },
   {
     // composition roots name every subsystem that they put together

@@ -117,13 +117,13 @@ export class AdmissionChain {
   begin(admissible: Admissible): Admitting {
     const plugins = this.#pluginsFor(admissible);
     let effects: (() => void)[] = [];
-    const run = { again: false, wanted: false };
+    const run = { again: false, isRequested: false };
     const reinvocation = {
       get again() {
         return run.again;
       },
       request() {
-        run.wanted = true;
+        run.isRequested = true;
       },
     };
     const onCommit = (effect: () => void): void => void effects.push(effect);
@@ -136,7 +136,7 @@ export class AdmissionChain {
     const pass = (object: JsonObject | undefined): JsonObject | undefined | Promise<JsonObject | undefined> =>
       inTurn(plugins, object, (plugin, at) => plugin.admit?.(attributesOf(at)));
     const again = (object: JsonObject | undefined): ReturnType<typeof pass> => {
-      if (!run.wanted || run.again) return object;
+      if (!run.isRequested || run.again) return object;
       run.again = true;
       effects = [];
       return pass(object);

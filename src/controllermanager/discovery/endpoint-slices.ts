@@ -67,14 +67,14 @@ export function sliceLabels(service: Service): Record<string, string> {
 
 /** The labels are compared without those that name service and manager: a change of these alone is not corrected. */
 function labelsFor(service: Service, slice: Slice): Record<string, string> | undefined {
-  const wanted = sliceLabels(service);
+  const expected = sliceLabels(service);
   const compared = (labels: Readonly<Record<string, string>>): object => ({
     ...labels,
     [headlessLabel]: '',
     [serviceLabel]: '',
     [managerLabel]: '',
   });
-  return sameJson(compared(slice.metadata?.labels ?? {}), compared(wanted)) ? undefined : wanted;
+  return sameJson(compared(slice.metadata?.labels ?? {}), compared(expected)) ? undefined : expected;
 }
 
 /** Returns the ports of a pod that a service's ports lead to. */

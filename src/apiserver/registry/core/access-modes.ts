@@ -6,8 +6,8 @@ const lone = 'ReadWriteOncePod';
 
 /** Validates the access modes of a spec; ReadWriteOncePod stands alone. */
 export function* accessModeFaults(field: string, spec: JsonObject): Faults {
-  const wanted = listAt(spec, 'accessModes').map(textOf);
-  for (const mode of wanted) if (!modes.includes(mode)) yield unsupported(field, mode, modes);
-  if (wanted.includes(lone) && wanted.some((mode) => mode !== lone && modes.includes(mode)))
+  const accessModes = listAt(spec, 'accessModes').map(textOf);
+  for (const mode of accessModes) if (!modes.includes(mode)) yield unsupported(field, mode, modes);
+  if (accessModes.includes(lone) && accessModes.some((mode) => mode !== lone && modes.includes(mode)))
     yield forbidden(field, `may not use ${lone} with other access modes`);
 }

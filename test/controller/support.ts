@@ -1,3 +1,4 @@
+import { connect } from 'node:tls';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions } from '../../src/apiserver/index.ts';
 import { ApiError } from '../../src/api/client.ts';
 import type { ApiConnection } from '../../src/api/rest/connection.ts';
@@ -102,3 +103,13 @@ export async function failure(call: Promise<unknown>): Promise<ApiError> {
   }
   throw new Error('the call was not rejected');
 }
+
+/** The common name of the certificate that a port serves. */
+export const servedName = (port: number): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });

@@ -59,11 +59,15 @@ export async function operatorChurn(
   kills: number,
   {
     random = Math.random,
+    binaries,
     log = () => undefined,
-  }: { random?: () => number; log?: (line: string) => void } = {},
+  }: { random?: () => number; binaries?: string; log?: (line: string) => void } = {},
 ): Promise<OperatorChurnReport> {
   const dir = mkdtempSync(join(tmpdir(), 'pt-operator-'));
-  const env = new TestEnvironment({ crds: [definition], namespaces: ['ledger'] });
+  const env = new TestEnvironment({
+    ...{ crds: [definition], namespaces: ['ledger'] },
+    ...(binaries !== undefined && { binaries }),
+  });
   const client = newClient(await env.start());
   const world = new World(client, random);
   let child: ChildProcess | undefined;

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, steadyNow } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import type { Tracer } from '../../base/tracing.ts';
@@ -33,6 +33,8 @@ import { asKind, metadataOf } from './metadata-only.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
 import type { Resource } from '../resources.ts';
+import { deleteBody, listQuery, priorityOf, withItems } from './call-parts.ts';
+import { observedTransport, type RequestObserver } from './observed-transport.ts';
 import { tracedTransport, type Wire } from './traced-transport.ts';
 import {
   answerBytes,
@@ -63,6 +65,8 @@ export interface ApiClientDeps {
   readonly http2?: boolean;
   /** Traces every request. */
   readonly tracer?: Tracer;
+  /** Receives what the requests cost. */
+  readonly observer?: RequestObserver;
   /** Limits on the server's responses. */
   readonly answers?: Partial<AnswerLimits>;
 }
@@ -112,6 +116,8 @@ export function createApiClient(connection: ApiConnection, deps: ApiClientDeps):
   return new Client(connection, deps);
 }
 
+/** Calls per second by default. */
+const defaultQps = 50;
 /** How often a call that the server asks to retry later is retried (client-go). */
 const maxPutOffs = 10;
 
@@ -144,8 +150,9 @@ class Client implements HttpApiClient {
     this.#random = deps.random ?? systemRandom;
     this.#answers = { ...answerLimits, ...deps.answers };
     const transport = new Transport(connection, deps.clock, deps);
-    this.#transport = deps.tracer ? tracedTransport(transport, connection.server, deps.tracer) : transport;
-    this.#limiter = new RateLimiter(deps.clock, deps.qps ?? 50, deps.burst ?? 100);
+    const observed = deps.observer ? observedTransport(transport, deps.clock, deps.observer) : transport;
+    this.#transport = deps.tracer ? tracedTransport(observed, connection.server, deps.tracer) : observed;
+    this.#limiter = new RateLimiter(deps.clock, deps.qps ?? defaultQps, deps.burst ?? 100);
     this.#base = new URL(connection.server).pathname.replace(/\/$/, '');
     this.#userAgent = deps.userAgent ?? 'podtender';
   }
@@ -193,7 +200,7 @@ class Client implements HttpApiClient {
       sendInitialEvents: options.sendInitialEvents,
       timeoutSeconds: options.timeoutSeconds,
     });
-    await this.#limiter.acquire(1, signal);
+    await this.#throttle('GET', 1, signal);
     const stream = await this.#transport.stream({
       method: 'GET',
       path: this.#base + path,
@@ -318,14 +325,36 @@ class Client implements HttpApiClient {
     const { signal, priority = 1 } = request;
     const out = this.#prepare(path, request);
     for (let attempt = 0; ; attempt++) {
-      const token = this.#limiter.acquire(priority, signal);
+      const token = this.#throttle(out.method, priority, signal);
       if (token) await token;
       const answer = await this.#once(out, attempt);
-      if (answer === undefined) continue;
+      if (answer === undefined) {
+        this.#deps.observer?.retried(out.method, 0);
+        continue;
+      }
       if (answer.status >= 200 && answer.status < 300) return read(answer, request) as T;
       const error = errorOf(answer, out.method, path, this.#deps.clock);
       if (answer.status !== 401 || attempt > 0) await this.#putOff(error, attempt, signal);
+      this.#deps.observer?.retried(out.method, answer.status);
     }
+  }
+
+  /** Takes a token of the rate limit; undefined when there is one. */
+  #throttle(
+    method: HttpRequest['method'],
+    priority: Priority,
+    signal?: AbortSignal,
+  ): Promise<void> | undefined {
+    const { observer, clock, qps = defaultQps } = this.#deps;
+    const token = this.#limiter.acquire(priority, signal);
+    if (!observer || qps <= 0) return token;
+    const since = steadyNow(clock);
+    if (token)
+      return token.then(() => {
+        observer.throttled(method, steadyNow(clock) - since);
+      });
+    observer.throttled(method, 0);
+    return undefined;
   }
 
   #prepare(path: string, request: RawRequest): HttpRequest {
@@ -377,40 +406,6 @@ class Client implements HttpApiClient {
     if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
     return headers;
   }
-}
-
-function deleteBody(options: DeleteOptions): { readonly body?: object } {
-  const { gracePeriodSeconds, preconditions, propagationPolicy } = options;
-  const settings = {
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-    ...(preconditions && { preconditions }),
-    ...(propagationPolicy && { propagationPolicy }),
-    ...(options.dryRun === true && { dryRun: ['All'] }),
-  };
-  return Object.keys(settings).length > 0
-    ? { body: { kind: 'DeleteOptions', apiVersion: 'v1', ...settings } }
-    : {};
-}
-
-/** Servers in Go write an empty list as `null`: kube-apiserver one of metadata, extension servers any. */
-const withItems = <T extends KubeObject>(list: KubeList<T>): KubeList<T> =>
-  (list.items as readonly T[] | null) === null ? { ...list, items: [] } : list;
-
-function listQuery(options: ListOptions): Query {
-  return {
-    labelSelector: options.labelSelector,
-    fieldSelector: options.fieldSelector,
-    resourceVersion: options.resourceVersion,
-    resourceVersionMatch: options.resourceVersionMatch,
-    limit: options.limit,
-    continue: options.continue,
-  };
-}
-
-/** Leases and statuses keep the node alive and go first; events go last. */
-function priorityOf(resource: Resource, subresource?: string): Priority {
-  if (resource.resource === 'leases' || subresource === 'status') return 0;
-  return resource.resource === 'events' ? 2 : 1;
 }
 
 function parse(text: string, what: string): unknown {

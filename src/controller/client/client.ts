@@ -6,6 +6,7 @@ import { groupVersionOf, findByKind } from '../../apimachinery/kinds.ts';
 import type { ApiClient } from '../../api/client.ts';
 import { listAll } from '../../api/cache/list-pager.ts';
 import type { ApiConnection } from '../../api/rest/connection.ts';
+import type { RequestObserver } from '../../api/rest/observed-transport.ts';
 import { createApiClient } from '../../api/rest/http-client.ts';
 import { apiVersionOf } from '../kinds.ts';
 import type {
@@ -42,6 +43,8 @@ export interface ConnectionOptions {
   readonly random?: Random;
   readonly logger?: Logger;
   readonly tracer?: Tracer;
+  /** Receives what the requests cost; not those of an API client that was passed. */
+  readonly observer?: RequestObserver;
   /** The part before the slash is the default owner of fields. Default `podtender-controller`. */
   readonly userAgent?: string;
   /** Calls per second; 0 (the default): no limit, the server's own is enough. */

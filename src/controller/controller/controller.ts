@@ -134,7 +134,10 @@ export class Controller implements Runnable {
 
   /** Reconciles one request, outside of the queue. */
   async reconcile(request: Request, signal: AbortSignal): Promise<Result> {
-    const { outcome } = await this.#attempt({ request, priority: 0, causes: [], trace: undefined }, signal);
+    const { outcome } = await this.#attempt(
+      { request, priority: 0, causes: [], trace: undefined, waitedMs: 0 },
+      signal,
+    );
     if ('error' in outcome) throw outcome.error as Error;
     return outcome.result;
   }
@@ -327,6 +330,7 @@ export class Controller implements Runnable {
       'controller.name': this.name,
       'k8s.namespace.name': namespace,
       'k8s.object.name': name,
+      'podtender.queue.wait_ms': item.waitedMs,
     };
     return traced(tracing, 'reconcile', { parent: item.trace ?? 'none', attributes }, async (span) => {
       const done = await run();

@@ -15,7 +15,7 @@ import { HttpServer, isOff, parseBindAddress } from '../serving/http-server.ts';
 import type { Cache } from '../types.ts';
 import { AccessFilter } from './access.ts';
 import { type HealthCheck, HealthHandler } from './health.ts';
-import { type MetricsHandler, metricsServer } from './metrics-server.ts';
+import { type MetricsHandler, MetricsServer } from './metrics-server.ts';
 import type { ManagerOptions } from './options.ts';
 import { Runnables, type Stage } from './runnables.ts';
 
@@ -64,7 +64,7 @@ export class Lifecycle {
   /** Aborts when nothing may be started any more. */
   readonly #stopping = new AbortController();
   #state: 'new' | 'running' | 'stopping' = 'new';
-  #metricsServer: HttpServer | undefined;
+  #metricsServer: MetricsServer | undefined;
   #healthServer: HttpServer | undefined;
   #lostLeadership = false;
 
@@ -192,11 +192,11 @@ export class Lifecycle {
     const { options, logger, metrics, api, clock } = this.#parts;
     const { metrics: served, healthProbeBindAddress } = options;
     if (served && !isOff(served.bindAddress)) {
-      this.#metricsServer = await metricsServer({
+      this.#metricsServer = await MetricsServer.create({
         options: served,
         registry: metrics,
         logger,
-        now: clock.now(),
+        clock,
         handlers: this.#metricsHandlers,
         ...(served.authentication && { access: new AccessFilter(api, clock) }),
       });

@@ -90,9 +90,9 @@ export class Manager {
     this.logger = logger;
     this.#tracer = options.tracer ?? registeredTracer();
     const tracing = this.#tracer && { tracer: this.#tracer };
-    const owned = apiClientOf(connection, { clock, random, logger, ...tracing });
     const requests = new ClientMetrics('server' in connection ? connection.server : '');
-    const api = intercept(owned.api, requests.interceptor);
+    const owned = apiClientOf(connection, { clock, random, logger, observer: requests, ...tracing });
+    const api = 'server' in connection ? owned.api : intercept(owned.api, requests.interceptor);
     this.#api = api;
     const { cache: reads, ...defaults } = options.client ?? {};
     const deps = { clock, random, logger };
@@ -130,6 +130,7 @@ export class Manager {
       const server = new WebhookServer(this.#options.webhook ?? {}, {
         logger: this.logger,
         clock: this.#clock,
+        ...(this.#tracer && { tracer: this.#tracer }),
         client: newClient(this.#api, { clock: this.#clock, random: this.#random, logger: this.logger }),
       });
       this.#webhookServer = server;

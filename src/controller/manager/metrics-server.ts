@@ -1,11 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { contentType, metricsText, takesGzip } from '../../metrics/metrics.ts';
 import { openMetricsText, openMetricsType, wantsOpenMetrics } from '../../metrics/open-metrics.ts';
+import { selfSigned } from '../../pki/self-signed.ts';
 import type { MetricsRegistry } from '../metrics/registry.ts';
 import type { AccessFilter } from './access.ts';
-import { certificate } from '../serving/certificate.ts';
+import { CertWatcher } from '../serving/cert-watcher.ts';
 import { HttpServer } from '../serving/http-server.ts';
 
 /** Where metrics are served. */
@@ -14,7 +18,7 @@ export interface MetricsOptions {
   readonly bindAddress: string;
   /** Serves TLS. */
   readonly secureServing?: boolean;
-  /** The folder of `tls.crt` and `tls.key`. Default: a self-signed certificate. */
+  /** The folder of `tls.crt` and `tls.key`, which are read again when they change. Default: a self-signed certificate. */
   readonly certDir?: string;
   /** Lets only clients pass that the API server knows and permits to get the path (TokenReview, SubjectAccessReview). */
   readonly authentication?: boolean;
@@ -28,23 +32,70 @@ export interface MetricsServerParts {
   readonly options: MetricsOptions;
   readonly registry: MetricsRegistry;
   readonly logger: Logger;
-  readonly now: number;
+  readonly clock: Clock;
   readonly access?: AccessFilter;
   /** Handlers by path. */
   readonly handlers: ReadonlyMap<string, MetricsHandler>;
 }
 
-/** Returns the server of `/metrics` and of further paths. @throws when the certificate cannot be read */
-export async function metricsServer(parts: MetricsServerParts): Promise<HttpServer> {
-  const { options, logger } = parts;
-  const tls = options.secureServing ? await certificate(options.certDir, parts.now) : undefined;
-  return new HttpServer({
-    name: 'metrics server',
-    bindAddress: options.bindAddress,
-    logger,
-    handler: (request, response) => serve(parts, request, response),
-    ...(tls && { tls }),
-  });
+/** MetricsServer serves `/metrics` and further paths. A certificate in files is read again when it changes. */
+export class MetricsServer {
+  readonly #http: HttpServer;
+  readonly #watcher: CertWatcher | undefined;
+  readonly #logger: Logger;
+  readonly #ending = new AbortController();
+
+  private constructor(parts: MetricsServerParts, watcher: CertWatcher | undefined) {
+    const { options, logger, registry, clock } = parts;
+    this.#logger = logger;
+    this.#watcher = watcher;
+    const tls = watcher?.certificate ?? (options.secureServing && selfSigned('localhost', clock.now()));
+    const http = new HttpServer({
+      name: 'metrics server',
+      bindAddress: options.bindAddress,
+      logger,
+      handler: (request, response) => serve(parts, request, response),
+      ...(tls && { tls }),
+    });
+    this.#http = http;
+    if (!watcher) return;
+    registry.register(watcher);
+    watcher.onChange((pair) => {
+      http.renew(pair);
+    });
+  }
+
+  /** @throws {AgentError} `invalid_argument` when the certificate cannot be read */
+  static async create(parts: MetricsServerParts): Promise<MetricsServer> {
+    const { options, clock, logger } = parts;
+    const { certDir, secureServing = false } = options;
+    if (!secureServing || certDir === undefined) return new MetricsServer(parts, undefined);
+    const watcher = new CertWatcher(join(certDir, 'tls.crt'), join(certDir, 'tls.key'), { clock, logger });
+    await watcher.readCertificate().catch((reason: unknown) => {
+      throw new AgentError(
+        'invalid_argument',
+        `certDir ${certDir}: tls.crt and tls.key are required: ${messageOf(reason)}`,
+        { cause: reason },
+      );
+    });
+    return new MetricsServer(parts, watcher);
+  }
+
+  get address(): HttpServer['address'] {
+    return this.#http.address;
+  }
+
+  async listen(): Promise<void> {
+    await this.#http.listen();
+    this.#watcher?.start(this.#ending.signal).catch((reason: unknown) => {
+      this.#logger.error('the certificate is no longer renewed', { err: messageOf(reason) });
+    });
+  }
+
+  async close(signal: AbortSignal): Promise<void> {
+    this.#ending.abort();
+    await this.#http.close(signal);
+  }
 }
 
 async function serve(

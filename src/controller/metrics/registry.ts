@@ -29,11 +29,20 @@ export class MetricsRegistry {
     for (const collector of this.#collectors)
       for (const family of [collector.collect()].flat()) {
         const other = families.get(family.name);
-        families.set(
-          family.name,
-          other ? { ...other, samples: [...other.samples, ...family.samples] } : family,
-        );
+        families.set(family.name, other ? joined(other, family) : family);
       }
     return [...families.values()];
   }
+}
+
+/** Returns one family with the samples of both; counters with the same labels add up. */
+function joined(one: MetricFamily, other: MetricFamily): MetricFamily {
+  if (one.type !== 'counter') return { ...one, samples: [...one.samples, ...other.samples] };
+  const samples = new Map<string, (typeof one.samples)[number]>();
+  for (const sample of [...one.samples, ...other.samples]) {
+    const key = JSON.stringify(sample.labels);
+    const { value = 0 } = samples.get(key) ?? {};
+    samples.set(key, { ...sample, value: value + sample.value });
+  }
+  return { ...one, samples: [...samples.values()] };
 }

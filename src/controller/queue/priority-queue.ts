@@ -58,6 +58,8 @@ export interface Taken {
   readonly priority: number;
   readonly causes: readonly Cause[];
   readonly trace: TraceHeaders | undefined;
+  /** How long it was due before it was taken, ms. */
+  readonly waitedMs: number;
 }
 
 /** A request that waits in a queue. */
@@ -363,9 +365,10 @@ export class PriorityQueue implements RequestQueue {
       this.#locked.set(item.key, now);
       this.#due--;
       this.#metrics?.depth(item.priority, -1);
-      this.#metrics?.waited(now - item.since);
+      const waitedMs = now - item.since;
+      this.#metrics?.waited(waitedMs);
       const { request, priority, causes, trace } = item;
-      return { request, priority, causes, trace };
+      return { request, priority, causes, trace, waitedMs };
     }
     return undefined;
   }

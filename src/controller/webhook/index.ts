@@ -11,7 +11,7 @@ export {
 } from './admission.ts';
 export { mutatePath, newWebhookManagedBy, validatePath, type WebhookBuilder } from './builder.ts';
 export type { InjectionTargets } from './ca-injection.ts';
-export { certWatcher, CertWatcher, type CertWatcherOptions } from './cert-watcher.ts';
+export { certWatcher, CertWatcher, type CertWatcherOptions } from '../serving/cert-watcher.ts';
 export type { CertificateBundle } from './certificate-bundle.ts';
 export { conversion, ConversionWebhook, type HubAndSpokes, spoke, type Spoke } from './conversion.ts';
 export { decoder } from './decoder.ts';

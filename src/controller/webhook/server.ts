@@ -5,6 +5,7 @@ import { isAborted } from '../../base/abort.ts';
 import { type Clock, steadyNow, systemClock } from '../../base/clock.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
+import { type Tracer, traced } from '../../base/tracing.ts';
 import { durationMs } from '../../kube/duration.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
 import type { KeyPair } from '../../pki/certificates.ts';
@@ -12,7 +13,7 @@ import { selfSigned } from '../../pki/self-signed.ts';
 import type { Collector } from '../metrics/registry.ts';
 import { type HttpHandler, HttpServer } from '../serving/http-server.ts';
 import type { Client } from '../types.ts';
-import { CertWatcher } from './cert-watcher.ts';
+import { CertWatcher } from '../serving/cert-watcher.ts';
 import type { WebhookHandler } from './handler.ts';
 import { CertificateProvisioner, type CertificateProvisionerOptions } from './provisioner.ts';
 import { readFile } from 'node:fs/promises';
@@ -43,6 +44,8 @@ export interface WebhookServerOptions {
 export interface WebhookServerDeps {
   readonly logger?: Logger;
   readonly clock?: Clock;
+  /** Traces the requests. */
+  readonly tracer?: Tracer;
   /** For `provision` only. */
   readonly client?: Client;
 }
@@ -62,6 +65,7 @@ export class WebhookServer implements Collector {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #client: Client | undefined;
+  readonly #tracer: Tracer | undefined;
   readonly #handlers = new Map<string, Registered>();
   readonly #metrics = new WebhookMetrics();
   readonly #ending = new AbortController();
@@ -73,6 +77,7 @@ export class WebhookServer implements Collector {
     this.#logger = deps.logger ?? silentLogger;
     this.#clock = deps.clock ?? systemClock;
     this.#client = deps.client;
+    this.#tracer = deps.tracer;
     if (options.provision && !deps.client)
       throw new AgentError('invalid_argument', 'webhook.provision needs a client');
   }
@@ -208,13 +213,34 @@ export class WebhookServer implements Collector {
     this.#metrics.started(pathname);
     let code = 500;
     try {
-      await handler.serve(request, response, deadline.signal);
+      const serving = (): Promise<void> => handler.serve(request, response, deadline.signal);
+      await (this.#tracer ? inSpan(this.#tracer, { request, response, path: pathname }, serving) : serving());
       code = response.statusCode;
     } finally {
       stop();
       this.#metrics.ended(pathname, code, steadyNow(this.#clock) - began);
     }
   }
+}
+
+/** Serves a request in a span, which continues the trace of the caller. */
+function inSpan(
+  tracer: Tracer,
+  { request, response, path }: { request: IncomingMessage; response: ServerResponse; path: string },
+  serve: () => Promise<void>,
+): Promise<void> {
+  const { method = 'POST', headers } = request;
+  const attributes = { 'http.request.method': method, 'http.route': path, 'url.path': path };
+  return traced(
+    tracer,
+    `${method} ${path}`,
+    { kind: 'server', parent: headers, attributes },
+    async (span) => {
+      await serve();
+      span.set({ 'http.response.status_code': response.statusCode });
+      if (response.statusCode >= 500) span.end(`status ${response.statusCode}`);
+    },
+  );
 }
 
 /** Returns the deadline that the API server names, such as `10s`, ms. */

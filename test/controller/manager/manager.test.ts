@@ -16,7 +16,7 @@ import {
   type Runnable,
 } from '../../../src/controller/index.ts';
 import { selfSigned } from '../../../src/pki/self-signed.ts';
-import { configMap, connectionTo } from '../support.ts';
+import { configMap, connectionTo, servedName } from '../support.ts';
 import { endAll, eventually, managerOf, server } from './bench-manager.ts';
 
 afterEach(endAll);
@@ -407,6 +407,10 @@ describe('manager: metrics', () => {
     expect(text).toMatch(
       /rest_client_requests_total\{code="201",method="POST",host="127\.0\.0\.1:\d+"\} 1\n/,
     );
+    for (const family of ['request_duration_seconds', 'request_size_bytes', 'response_size_bytes'])
+      expect(text).toMatch(
+        new RegExp(`rest_client_${family}_count\\{verb="POST",host="127\\.0\\.0\\.1:\\d+"\\} 1\n`),
+      );
     expect(await get(address, '/debug')).toEqual({ status: 200, text: 'extra' });
     expect(await get(address, '/other')).toMatchObject({ status: 404 });
   });
@@ -448,7 +452,7 @@ describe('manager: metrics', () => {
     expect((await page('bad')).status).toBe(401);
     expect(await page('someone')).toEqual({ status: 403, text: 'Authorization denied for user someone\n' });
     expect((await page('prometheus')).status).toBe(200);
-    expect((await page('prometheus')).status).toBe(200);
+    expect((await page('prometheus')).text).toMatch(/certwatcher_read_certificate_total [1-9]/);
     expect(asked).toEqual([
       'token bad',
       'token someone',
@@ -456,6 +460,16 @@ describe('manager: metrics', () => {
       'token prometheus',
       'access {"user":"prometheus","groups":["g"],"nonResourceAttributes":{"path":"/metrics","verb":"get"}}',
     ]);
+    // the certificate of new connections is the one in the files
+    const next = selfSigned('renewed', systemClock.now());
+    writeFileSync(join(certDir, 'tls.key'), next.key);
+    writeFileSync(join(certDir, 'tls.crt'), next.cert);
+    expect(
+      await eventually(
+        () => servedName(address?.port ?? 0),
+        (name) => name.startsWith('renewed@'),
+      ),
+    ).toMatch(/^renewed@/);
     rmSync(certDir, { recursive: true });
   });
 

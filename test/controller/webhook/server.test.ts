@@ -1,23 +1,13 @@
-import { connect } from 'node:tls';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Authority } from '../../../src/pki/certificates.ts';
 import { allowed, validating, WebhookServer } from '../../../src/controller/webhook/index.ts';
 import { eventually } from '../manager/bench-manager.ts';
+import { servedName } from '../support.ts';
 import { endServers, folder, listening, pairOf, reviewOf } from './support.ts';
 
 afterEach(endServers);
-
-/** The common name of the certificate that a port serves. */
-const served = (port: number): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
-      resolve(String(socket.getPeerCertificate().subject.CN));
-      socket.destroy();
-    });
-    socket.once('error', reject);
-  });
 
 describe('webhook server', () => {
   test('1 plain handlers are served too; other paths are 404', async () => {
@@ -66,15 +56,15 @@ describe('webhook server', () => {
     const [one, two] = [pairOf('one', now), pairOf('two', now)];
     const certDir = folder({ 'tls.crt': one.cert, 'tls.key': one.key });
     const { port, clock, metrics } = await listening(() => undefined, { certDir });
-    expect(await served(port)).toBe('one');
+    expect(await servedName(port)).toBe('one');
     writeFileSync(join(certDir, 'tls.key'), two.key);
     await clock.advance(10_000);
     await eventually(() => /certwatcher_read_certificate_errors_total [1-9]/.test(metrics()));
-    expect(await served(port)).toBe('one');
+    expect(await servedName(port)).toBe('one');
     writeFileSync(join(certDir, 'tls.crt'), two.cert);
     await clock.advance(10_000);
     await eventually(
-      () => served(port),
+      () => servedName(port),
       (name) => name === 'two',
     );
   });

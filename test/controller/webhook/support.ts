@@ -9,6 +9,7 @@ import type { KubeObject } from '../../../src/controller/index.ts';
 import {
   type AdmissionRequest,
   WebhookServer,
+  type WebhookServerDeps,
   type WebhookServerOptions,
 } from '../../../src/controller/webhook/index.ts';
 import { keepingLogger, type Line } from '../controller/bench-controller.ts';
@@ -25,16 +26,24 @@ export interface Sent {
   readonly path: string;
   readonly body?: string | Buffer;
   readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 /** Posts to a server on this machine, whose certificate is not verified. */
-export const post = ({ port, path, body = '', type = 'application/json', tls }: Sent): Promise<Answer> =>
+export const post = ({
+  port,
+  path,
+  body = '',
+  type = 'application/json',
+  headers,
+  tls,
+}: Sent): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const call = httpsRequest(
       {
         ...{ host: '127.0.0.1', port, path, method: 'POST', rejectUnauthorized: false, agent: false },
-        headers: { 'Content-Type': type },
+        headers: { 'Content-Type': type, ...headers },
         ...tls,
       },
       (response) => {
@@ -62,12 +71,13 @@ export async function endServers(): Promise<void> {
 export async function listening(
   register: (server: WebhookServer) => void,
   options: WebhookServerOptions = {},
+  deps: WebhookServerDeps = {},
 ) {
   const lines: Line[] = [];
   const clock = new FakeClock(Date.parse('2026-01-01T00:00:00Z'));
   const server = new WebhookServer(
     { port: 0, host: '127.0.0.1', ...options },
-    { clock, logger: keepingLogger(lines) },
+    { clock, logger: keepingLogger(lines), ...deps },
   );
   register(server);
   await server.listen();

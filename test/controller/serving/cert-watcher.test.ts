@@ -5,7 +5,7 @@ import { FakeClock } from '../../../src/base/fake-clock.ts';
 import { certWatcher } from '../../../src/controller/webhook/index.ts';
 import { metricsText } from '../../../src/metrics/metrics.ts';
 import { eventually } from '../manager/bench-manager.ts';
-import { endServers, folder, pairOf } from './support.ts';
+import { endServers, folder, pairOf } from '../webhook/support.ts';
 
 afterEach(endServers);
 const now = Date.parse('2026-01-01T00:00:00Z');

@@ -49,7 +49,7 @@ export interface StartContext {
 }
 
 /** Command line options of `podtender run`. */
-export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning'> {
+export interface RunOptions extends Omit<UpOptions, 'port' | 'leaveRunning' | 'controllers'> {
   /** Absent: `$KUBECONFIG`, or the in-cluster credentials. */
   readonly kubeconfig?: string;
 }
@@ -76,6 +76,8 @@ export interface UpOptions {
   readonly logFormat?: LogFormat;
   readonly output: Output;
   readonly leaveRunning: boolean;
+  /** As kube-controller-manager's flag: `*`, `name`, `-name`; `none` for no controller. Absent: all. */
+  readonly controllers?: readonly string[];
   /** A KubeletConfiguration file. */
   readonly config?: string;
   /** The remaining command line: kubelet flags for `readFlagsOnly`, which override the file. */

@@ -41,7 +41,7 @@ export async function startUp(options: UpOptions, context: StartContext): Promis
     logWarnings(settings, logger);
     const systemd = systemdService(logger);
     const server = await startServer(options, settings, { dataDir, logger });
-    const stopControllers = await startControllers(server, ['*'], logger);
+    const stopControllers = await startControllers(server, options.controllers ?? ['*'], logger);
     const kubeconfigPath = join(dataDir.path, 'kubeconfig');
     writeFileSync(kubeconfigPath, server.kubeconfig(), { mode: 0o600 });
     chmodSync(kubeconfigPath, 0o600); // also for an existing file
@@ -63,7 +63,7 @@ export async function startUp(options: UpOptions, context: StartContext): Promis
 }
 
 async function startServer(
-  { port }: UpOptions,
+  { port, controllers }: UpOptions,
   { kubelet }: EffectiveOptions,
   { dataDir, logger }: Pick<UpParts, 'dataDir' | 'logger'>,
 ): Promise<EmbeddedApiServer> {
@@ -74,6 +74,7 @@ async function startServer(
       dataDir: join(dataDir.path, 'apiserver'),
       port,
       logger,
+      ...(controllers && { controllers }),
       metricsApi: true,
       kubernetesService: false, // nothing listens at its address here
       clusterTrustBundles: isGateOn('ClusterTrustBundle', kubelet.featureGates),

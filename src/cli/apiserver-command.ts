@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { join, resolve } from 'node:path';
 import type { ApiServerOptions } from '../app/apiserver.ts';
+import { commaList, controllersHelp, entriesOf } from './arguments.ts';
 import { agentFields, type LogFormat, type LogLevel } from '../options/agent/fields.ts';
 
 /** What the command line of `podtender apiserver` says. */
@@ -28,12 +29,7 @@ export function addApiServer(
       "where to write the administrator's kubeconfig; default: in the data directory, or a temporary file",
     )
     .option('--crds <path>', 'file or folder of CustomResourceDefinitions; repeatable', collect, [])
-    .option(
-      '--controllers <list>',
-      'controllers to run, as with kube-controller-manager: *, name, -name; none: no controller; repeatable',
-      commaList,
-      [],
-    )
+    .option('--controllers <list>', controllersHelp, commaList, [])
     .option('--disable-admission-plugins <list>', 'names of admission plug-ins; repeatable', commaList, [])
     .option('--audit <file>', 'append an audit event (audit.k8s.io/v1) a line; -: standard output')
     .option(
@@ -102,7 +98,6 @@ function optionsOf(raw: Raw, cwd: string): ApiServerArguments {
   const list = (name: string): readonly string[] => (raw[name] as readonly string[] | undefined) ?? [];
   const [dataDir, kubeconfig] = [path('dataDir'), path('kubeconfig')];
   const audit = raw['audit'] === '-' ? '-' : path('audit');
-  const controllers = list('controllers');
   return {
     port: Number(raw['port']),
     host: String(raw['host']),
@@ -110,7 +105,7 @@ function optionsOf(raw: Raw, cwd: string): ApiServerArguments {
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(audit !== undefined && { audit }),
     crds: list('crds').map((one) => join(resolve(cwd, one))),
-    controllers: controllers.length > 0 ? controllers : ['*'],
+    controllers: entriesOf(raw['controllers'], ['*']),
     disableAdmissionPlugins: list('disableAdmissionPlugins'),
     tlsSans: list('tlsSan'),
     output: raw['output'] === 'json' ? 'json' : 'text',
@@ -120,14 +115,6 @@ function optionsOf(raw: Raw, cwd: string): ApiServerArguments {
 }
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
-const commaList = (value: string, before: readonly string[]): readonly string[] => [
-  ...before,
-  ...value
-    .split(',')
-    .map((one) => one.trim())
-    .filter(Boolean),
-];
 
 function port(text: string): number {
   const value = Number(text);

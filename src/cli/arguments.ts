@@ -22,3 +22,20 @@ export function url(text: string): string {
 export function examples(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
 }
+
+/** Adds the entries of a list that commas separate; for repeatable options. */
+export const commaList = (value: string, before: readonly string[]): readonly string[] => [
+  ...before,
+  ...value
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean),
+];
+
+/** Help of `--controllers`. */
+export const controllersHelp =
+  'controllers to run, as with kube-controller-manager: *, name, -name; none: no controller; repeatable';
+
+/** Returns the entries of a repeatable option, or its default when there are none. */
+export const entriesOf = (value: unknown, otherwise: readonly string[]): readonly string[] =>
+  Array.isArray(value) && value.length > 0 ? (value as readonly string[]) : otherwise;

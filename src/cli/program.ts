@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { agentFields } from '../options/agent/fields.ts';
-import { examples, port, settingsOf, url } from './arguments.ts';
+import { commaList, controllersHelp, entriesOf, examples, port, settingsOf, url } from './arguments.ts';
 import type { ConformanceOptions } from './conformance.ts';
 import { addApiServer, addEnvtestAssets, type ApiServerArguments } from './apiserver-command.ts';
 import { addControllerCommands } from './controller-commands.ts';
@@ -214,6 +214,7 @@ function addUp(program: Command, around: Surroundings, act: (options: UpOptions)
     .description('Run an API server and a node on this machine: pods are local processes.')
     .option('--port <port>', 'port of the API server on 127.0.0.1; 0: any free one', port, 16443)
     .option('--leave-running', 'leave the containers running at the end, for the next start', false)
+    .option('--controllers <list>', controllersHelp, commaList, [])
     .addHelpText(
       'after',
       examples([
@@ -230,6 +231,7 @@ function addUp(program: Command, around: Surroundings, act: (options: UpOptions)
         kubeletFlags: command.args,
         port: Number(raw['port']),
         leaveRunning: raw['leaveRunning'] === true,
+        controllers: entriesOf(raw['controllers'], ['*']),
       });
     });
 }
@@ -400,7 +402,7 @@ function shared(
   raw: Raw,
   around: Surroundings,
   manifests: string | undefined,
-): Omit<UpOptions, 'port' | 'leaveRunning' | 'kubeletFlags'> {
+): Omit<UpOptions, 'port' | 'leaveRunning' | 'controllers' | 'kubeletFlags'> {
   const text = (name: string): string | undefined => {
     const value = raw[name];
     return typeof value === 'string' ? value : undefined;

@@ -74,10 +74,16 @@ describe('the command line', () => {
           output: 'auto',
           port: 16443,
           leaveRunning: false,
+          controllers: ['*'],
           kubeletFlags: [],
         },
       ],
     ]);
+  });
+
+  test('`up` takes a list of controllers', async () => {
+    const { calls } = await line('up', '--controllers', '*,-job', '--controllers', 'scheduler');
+    expect(calls).toMatchObject([['up', { controllers: ['*', '-job', 'scheduler'] }]]);
   });
 
   test('`up` takes the examples of the directory it is started in, unless manifests are named', async () => {

@@ -1,5 +1,5 @@
 /**
- * `npm run churn -- [--provider cri|process|eci|kubernetes] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at
+ * `npm run churn -- [--provider cri|process|oci|eci|kubernetes] [--kills N] [--seed N] [--pods N] [--keep]`: `podtender run` is killed with SIGKILL at
  * random moments while pods are created, changed and deleted; afterwards nothing may be lost, duplicated or left over. The cri provider
  * needs root and containerd. Exits with 1 and prints what was found on failure; `--keep` retains the agent's log and state.
  */
@@ -7,7 +7,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { criBed, eciBed, processBed } from '../test/support/churn/beds.ts';
+import { criBed, eciBed, ociBed, processBed } from '../test/support/churn/beds.ts';
 import { kubernetesBed } from '../test/support/churn/kubernetes-bed.ts';
 import { Churn } from '../test/support/churn/churn.ts';
 import { whyNoContainerd } from '../test/support/containerd.ts';
@@ -28,7 +28,7 @@ if (![kills, seed, maxPods].every((value) => Number.isInteger(value) && value >=
   console.error('churn: --kills, --seed and --pods take a whole number');
   process.exit(2);
 }
-const beds = { cri: criBed, process: processBed, eci: eciBed, kubernetes: kubernetesBed };
+const beds = { cri: criBed, process: processBed, oci: ociBed, eci: eciBed, kubernetes: kubernetesBed };
 if (!Object.hasOwn(beds, provider)) {
   console.error(`churn: --provider is one of ${Object.keys(beds).join(', ')}`);
   process.exit(2);

@@ -55,6 +55,7 @@ const commandsOf = (code: CodeCache | undefined, load: StartContext['load']): Co
     return run(options, { ...deps, start, sharesTerminal: process.stderr.isTTY });
   },
   ...authorsCommands,
+  ...imageCommand,
   async virtualKubelet(options) {
     const [{ virtualKubelet }, { startVirtualKubelet: start }] = await Promise.all([
       import('./virtual-kubelet.ts'),
@@ -117,6 +118,26 @@ const serverCommands = (
     return launch(name, args, { write, warn, onSignal });
   },
 });
+
+/** The command for the images of the OCI provider. */
+const imageCommand: Pick<Commands, 'image'> = {
+  async image(options) {
+    const [{ image }, { Images }, { systemClock: clock }, { text }] = await Promise.all([
+      import('./image.ts'),
+      import('../app/images.ts'),
+      import('../base/clock.ts'),
+      import('node:stream/consumers'),
+    ]);
+    return image(options, {
+      open: (settings) => new Images(settings),
+      stdout: process.stdout,
+      warn: (line) => process.stderr.write(`podtender: ${line}\n`),
+      now: () => clock.now(),
+      readInput: () => text(process.stdin),
+      onSignal,
+    });
+  },
+};
 
 async function verdictsOf(provider: string, load: StartContext['load']): Promise<ProviderVerdicts> {
   const { providerVerdicts } = await import('../app/provider-admission.ts');

@@ -8,6 +8,8 @@ import type { ConformanceOptions } from './conformance.ts';
 import { addApiServer, addEnvtestAssets, type ApiServerArguments } from './apiserver-command.ts';
 import { addControllerCommands } from './controller-commands.ts';
 import { exitCodes } from './exit-codes.ts';
+import { addImage, type ImageArguments } from './image-command.ts';
+import { addNewProvider } from './new-provider-command.ts';
 import { addSimulate } from './simulate-command.ts';
 import { addVirtualKubelet } from './virtual-kubelet-command.ts';
 import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.ts';
@@ -31,6 +33,7 @@ export interface Commands {
   generateTypes(options: GenerateTypesOptions): Promise<number>;
   conformance(options: ConformanceOptions): Promise<number>;
   apiserver(options: ApiServerArguments): Promise<number>;
+  image(options: ImageArguments): Promise<number>;
   /** Writes launchers into a directory. */
   envtestAssets(dir: string): Promise<number>;
   /** Runs as kube-apiserver or etcd, with their flags. */
@@ -116,6 +119,9 @@ export function makeProgram(commands: Commands, around: Surroundings, done: (cod
   });
   addApiServer(program, around.cwd, async (options) => {
     done(await commands.apiserver(options));
+  });
+  addImage(program, { cwd: around.cwd, dataDir: defaultDataDir(around) }, async (options) => {
+    done(await commands.image(options));
   });
   addEnvtestAssets(program, around.cwd, async (dir) => {
     done(await commands.envtestAssets(dir));
@@ -283,30 +289,6 @@ function addValidate(
     )
     .action(async (files: string[], raw: Raw) => {
       await act(files, typeof raw['provider'] === 'string' ? raw['provider'] : undefined);
-    });
-}
-
-function addNewProvider(
-  program: Command,
-  { cwd, version }: Surroundings,
-  act: (options: NewProviderOptions) => Promise<void>,
-): void {
-  program
-    .command('new-provider')
-    .description('Write the TypeScript project of a new provider into a folder of its name.')
-    .argument('<name>', 'name of the provider: lower-case letters, digits and dashes')
-    .addOption(
-      new Option(
-        '--contract <contract>',
-        'pod: PodProvider; container: ContainerRuntime of podtender/provider; vkubelet: podtender/vkubelet',
-      )
-        .choices(['pod', 'container', 'vkubelet'])
-        .default('vkubelet'),
-    )
-    .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', examples(['podtender new-provider my-rooms --contract pod']))
-    .action(async (name: string, { contract }: Raw) => {
-      await act({ name, contract: contract as NewProviderOptions['contract'], cwd, version });
     });
 }
 

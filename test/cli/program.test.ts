@@ -45,6 +45,7 @@ async function line(...args: readonly string[]) {
     simulate: note('simulate'),
     conformance: note('conformance'),
     apiserver: note('apiserver'),
+    image: note('image'),
     envtestAssets: note('envtestAssets'),
     launch: note('launch'),
   };

@@ -19,6 +19,7 @@ async function parse(
     newController: none,
     generateTypes: none,
     apiserver: none,
+    image: none,
     envtestAssets: none,
     launch: none,
     virtualKubelet: (given: VirtualKubeletOptions) => {

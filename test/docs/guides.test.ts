@@ -99,6 +99,7 @@ test.for([...new Set(calls)])('the command takes `%s`', async (call) => {
       newController: done,
       generateTypes: done,
       apiserver: done,
+      image: done,
       envtestAssets: done,
       launch: done,
       conformance: done,

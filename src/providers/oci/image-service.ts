@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
 import type { CallOptions, ImageService } from '../../provider/container-runtime.ts';
 import type * as cri from '../../provider/cri-messages.ts';
-import type { ImageStore, StoredImage } from './store.ts';
+import type { ImagesInUse, ImageStore, StoredImage } from './store.ts';
 
 /** Pulls an image. @returns the image in the store */
 export type PullImage = (reference: string, options: PullOptions) => Promise<StoredImage>;
@@ -38,8 +38,7 @@ export interface OciImageServiceDeps {
   readonly store: ImageStore;
   readonly clock: Clock;
   readonly pull: PullImage;
-  /** Returns the ids of images that containers use. */
-  readonly inUse: () => ReadonlySet<string>;
+  readonly inUse: ImagesInUse;
 }
 
 /** OciImageService is the image service of CRI over an {@link ImageStore}. */
@@ -74,7 +73,7 @@ export class OciImageService implements ImageService {
     { image }: cri.RemoveImageRequest,
     { signal }: CallOptions = {},
   ): Promise<cri.RemoveImageResponse> {
-    await this.#deps.store.remove(named(image), this.#deps.inUse(), signal);
+    await this.#deps.store.remove(named(image), this.#deps.inUse, signal);
     return {};
   }
 

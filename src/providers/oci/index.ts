@@ -9,7 +9,7 @@ export {
   type OciRuntimeDeps,
   type OciSettings,
 } from './oci-runtime.ts';
-export type { ImageStore, StoredImage } from './store.ts';
+export type { ImagesInUse, ImageStore, StoredImage } from './store.ts';
 export type { PullBlob, PullImage, PullOptions, PullProgress } from './image-service.ts';
 export { pullInto, type PullDeps } from './pull.ts';
 export {

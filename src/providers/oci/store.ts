@@ -46,6 +46,9 @@ export interface StoredImage {
   readonly createdAt: number;
 }
 
+/** Returns the ids of images that containers use. It is called while the store is locked. */
+export type ImagesInUse = () => ReadonlySet<string>;
+
 /** How an image is added. */
 export interface AddOptions {
   readonly signal?: AbortSignal;
@@ -237,8 +240,18 @@ export class ImageStore {
   ): Promise<StoredImage> {
     const { manifest } = parseManifest(this.document(manifestDigest), `manifest ${manifestDigest}`);
     if (!manifest) throw new AgentError('invalid_argument', `${manifestDigest} is an index, not a manifest`);
-    await this.#unpack(manifest, { ...(signal && { signal }), ...(onLayer && { onLayer }) });
-    return this.#lock.with(async () => this.#record(manifestDigest, manifest, names), signal);
+    const place = this.rootfs(manifest.config.digest);
+    const files = join(this.#deps.dir, 'partial', `rootfs-${randomUUID()}`);
+    try {
+      if (!existsSync(place))
+        await this.#unpack(manifest, files, { ...(signal && { signal }), ...(onLayer && { onLayer }) });
+      return await this.#lock.with(async () => {
+        if (!existsSync(place)) moveTo(place, files);
+        return this.#record(manifestDigest, manifest, names);
+      }, signal);
+    } finally {
+      await removeTree(files);
+    }
   }
 
   /** Returns the root file system of an image, which nothing may write to. */
@@ -249,11 +262,11 @@ export class ImageStore {
   /**
    * Takes a name from an image, or removes it with all its names when it is given by id.
    *
-   * @param inUse ids of images that containers use
+   * @param inUse returns the ids of images that containers use
    * @returns true when it was there
    * @throws {AgentError} `failed_precondition` for an image in use
    */
-  async remove(reference: string, inUse: ReadonlySet<string>, signal?: AbortSignal): Promise<boolean> {
+  async remove(reference: string, inUse: ImagesInUse, signal?: AbortSignal): Promise<boolean> {
     return this.#lock.with(async () => {
       const image = this.find(reference);
       if (!image) return false;
@@ -265,7 +278,7 @@ export class ImageStore {
         this.#save(this.list().map((each) => (each.id === image.id ? { ...each, tags, digests } : each)));
         return true;
       }
-      if (inUse.has(image.id))
+      if (inUse().has(image.id))
         throw new AgentError('failed_precondition', `image ${reference} is in use by a container`);
       const rest = this.list().filter(({ id }) => id !== image.id);
       this.#save(rest);
@@ -280,11 +293,11 @@ export class ImageStore {
   /**
    * Removes what no image and no container uses: blobs, root file systems, and what an interrupted pull left.
    *
-   * @param inUse ids of images that containers use
-   * @returns freed bytes
+   * @param inUse returns the ids of images that containers use
+   * @returns freed bytes of blobs
    */
-  async collect(inUse: ReadonlySet<string>, signal?: AbortSignal): Promise<number> {
-    return this.#lock.with(async () => this.#collect(inUse), signal);
+  async collect(inUse: ImagesInUse, signal?: AbortSignal): Promise<number> {
+    return this.#lock.with(async () => this.#collect(inUse()), signal);
   }
 
   get #indexPath(): string {
@@ -324,38 +337,30 @@ export class ImageStore {
     this.#read = undefined;
   }
 
-  /** Unpacks an image beside its place and moves it there, so that it is complete wherever it is found. */
-  async #unpack({ config, layers }: Manifest, { signal, onLayer }: AddOptions): Promise<void> {
-    const place = this.rootfs(config.digest);
-    if (existsSync(place)) return;
+  /** Unpacks an image beside its place, where it appears when it is complete. */
+  async #unpack({ config, layers }: Manifest, root: string, { signal, onLayer }: AddOptions): Promise<void> {
     const { diffIds } = parseImageConfig(this.document(config.digest), `configuration ${config.digest}`);
     if (diffIds.length !== layers.length)
       throw new AgentError(
         'invalid_argument',
         `the image has ${layers.length} layers, its configuration names ${diffIds.length}`,
       );
-    const next = join(this.#deps.dir, 'partial', `rootfs-${randomUUID()}`);
-    mkdirSync(next, { mode: 0o755 });
-    try {
-      const tally = { bytes: 0, entries: 0 };
-      const { asRoot, limits = defaultLimits } = this.#deps;
-      for (const [at, { digest }] of layers.entries()) {
-        onLayer?.(at + 1, layers.length);
-        const found = await unpackLayer(this.blobPath(digest), next, {
-          limits,
-          tally,
-          asRoot,
-          ...(signal && { signal }),
-        });
-        if (found !== diffIds[at])
-          throw new AgentError(
-            'invalid_argument',
-            `layer ${digest} unpacks to ${found}, the image's configuration names ${diffIds[at] ?? 'nothing'}`,
-          );
-      }
-      if (!existsSync(place)) renameSync(next, place);
-    } finally {
-      await removeTree(next);
+    mkdirSync(root, { mode: 0o755 });
+    const tally = { bytes: 0, entries: 0 };
+    const { asRoot, limits = defaultLimits } = this.#deps;
+    for (const [at, { digest }] of layers.entries()) {
+      onLayer?.(at + 1, layers.length);
+      const found = await unpackLayer(this.blobPath(digest), root, {
+        limits,
+        tally,
+        asRoot,
+        ...(signal && { signal }),
+      });
+      if (found !== diffIds[at])
+        throw new AgentError(
+          'invalid_argument',
+          `layer ${digest} unpacks to ${found}, the image's configuration names ${diffIds[at] ?? 'nothing'}`,
+        );
     }
   }
 
@@ -384,6 +389,12 @@ export class ImageStore {
     }
     return freed;
   }
+}
+
+/** Moves unpacked files to their place. @throws {AgentError} `unavailable` when others removed the image while it was added */
+function moveTo(place: string, files: string): void {
+  if (!existsSync(files)) throw new AgentError('unavailable', 'the image was removed while it was added');
+  renameSync(files, place);
 }
 
 /** The age at which what no image uses is not part of a pull under way, ms. */

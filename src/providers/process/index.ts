@@ -1,7 +1,7 @@
 /** Containers as local processes: `podtender/providers/process`. Re-exports only. */
 export { admitProcessPod, type ProcessAdmissionHost } from './admission.ts';
 export { defaultImages, findImage, imageTable, type HostImage } from './images.ts';
-export type { ContainerRecord, ResolvedImage } from './record.ts';
+export { type ContainerRecord, readContainers, type ResolvedImage } from './record.ts';
 export type { ExecPlace, LaunchContainer, Launcher, PreparedLaunch } from './launcher.ts';
 export { processPowers, type ProcessPowers } from './powers.ts';
 export { ProcessRuntime, type ProcessRuntimeDeps } from './runtime.ts';

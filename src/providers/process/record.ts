@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeDurably } from '../../base/files/durable-file.ts';
 import type { ContainerConfig, PodSandboxConfig, Signal } from '../../provider/cri-messages.ts';
@@ -76,6 +76,16 @@ export function loadRecord(path: string): unknown {
   const text = readIfThere(path);
   const value = text === undefined ? undefined : fromJson(text);
   return typeof value === 'object' && value !== null ? value : undefined;
+}
+
+/** Reads the containers of a provider's directory, which another process may be writing to; incomplete ones are left out. */
+export function readContainers(dataDir: string): readonly ContainerRecord[] {
+  const dir = join(dataDir, 'containers');
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir).flatMap((id) => {
+    const record = loadRecord(join(dir, id, 'container.json')) as ContainerRecord | undefined;
+    return record?.id === id ? [record] : [];
+  });
 }
 
 /**

@@ -147,7 +147,7 @@ describe('content', () => {
     const name = `${registry.host}/box:1`;
     await Promise.all([own(name, {}), own(name, {}), own(name, {})]);
     expect(blobRequests()).toHaveLength(1);
-    await store.remove(image.configDigest, new Set());
+    await store.remove(image.configDigest, () => new Set());
     registry.faults.push({ path: layer, delayMs: 200, times: 1 });
     const stop = new AbortController();
     const first = own(name, { signal: stop.signal });
@@ -256,7 +256,7 @@ describe('mirrors', () => {
     mirror.faults.push({ path: '/v2/', status: 500 });
     const deps = hosts(`[host."http://127.0.0.1:${mirror.port}"]`);
     expect((await pull({}, deps)).id).toBe(image.configDigest);
-    await store.remove(image.configDigest, new Set());
+    await store.remove(image.configDigest, () => new Set());
     registry.faults.push({ path: '/manifests/', status: 404 });
     await expect(pull({}, deps)).rejects.toThrow(
       `${registry.host}/box:1: manifests/1: 404 UNKNOWN: unknown; mirror 127.0.0.1:${mirror.port}: manifests/1: 500 UNKNOWN: unknown`,

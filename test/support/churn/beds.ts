@@ -7,6 +7,7 @@ import {
   readlinkSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -15,7 +16,8 @@ import { connectCri, type CriRuntime } from '../../../src/providers/cri/index.ts
 import { type FakeGroupView, startFakeEci } from '../../../src/providers/eci/fake/index.ts';
 import { processesOf } from '../../e2e/podtender.ts';
 import { type Containerd, removeEmptyCgroups, shimsOf, startContainerd } from '../containerd.ts';
-import { busyboxImage } from '../images.ts';
+import { importImages, openStore } from '../../../src/providers/oci/index.ts';
+import { busyboxImage, layoutOf } from '../images.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { podOf, type PodSetting } from './pods.ts';
 
@@ -89,12 +91,33 @@ const leftLogs = (podLogs: string, uids: ReadonlySet<string>): readonly string[]
     .map((name) => `log directory ${podLogs}/${name}`);
 
 /** Pods as local processes, observed in /proc. */
-export function processBed({ dir, mark }: BedOptions): Bed {
+export const processBed = (options: BedOptions): Bed =>
+  localBed(options, { isolated: false, args: ['--provider', 'process'], records: 'processes' });
+
+/** Pods in the root file systems of images, which are imported first; the isolation is the best of the machine. */
+export async function ociBed(options: BedOptions): Promise<Bed> {
+  const { dir } = options;
+  const archive = join(dir, 'images.tar');
+  const images = ['localhost/busybox:1', 'localhost/busybox:2'].map((ref) => busyboxImage(ref));
+  writeFileSync(archive, layoutOf(images));
+  const place = { dataDir: join(dir, 'data/oci') };
+  mkdirSync(place.dataDir, { recursive: true });
+  const store = openStore(place, { clock: systemClock, uid: process.getuid?.() ?? 0 });
+  await importImages(store, archive, { arch: process.arch });
+  return localBed(options, { isolated: true, args: ['--provider', 'oci'], records: 'oci' });
+}
+
+interface LocalBed extends Pick<Bed, 'isolated' | 'args'> {
+  /** The provider's directory in the data directory. */
+  readonly records: string;
+}
+
+function localBed({ dir, mark }: BedOptions, { isolated, args, records }: LocalBed): Bed {
   const containers = (): readonly RunningContainer[] =>
     [...processesOf(mark).keys()].flatMap((pid) => containerOf(pid));
   return {
-    isolated: false,
-    args: ['--provider', 'process'],
+    isolated,
+    args,
     running: async () => [...new Map(containers().map((one) => [one.id, one])).values()],
     doubledSandboxes: async () => [],
     left: async (uids) => [
@@ -103,7 +126,7 @@ export function processBed({ dir, mark }: BedOptions): Bed {
       ...containers()
         .filter(({ uid }) => !uids.has(uid))
         .map(({ pod, name, id }) => `process of container ${name} (${id}) of pod ${pod}`),
-      ...leftRecords(join(dir, 'data/processes'), uids),
+      ...leftRecords(join(dir, 'data', records), uids),
     ],
     forgotten: () => [],
     stop: async () => {

@@ -71,6 +71,6 @@ function wholePem(text: string): KeyPair {
 
 function splitPem(text: string): KeyPair | undefined {
   const cert = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----\n?/.exec(text)?.[0];
-  const key = /-----BEGIN PRIVATE KEY-----[\s\S]*?-----END PRIVATE KEY-----\n?/.exec(text)?.[0];
+  const key = /-----BEGIN (EC )?PRIVATE KEY-----[\s\S]*?-----END \1PRIVATE KEY-----\n?/.exec(text)?.[0];
   return cert !== undefined && key !== undefined ? { cert, key } : undefined;
 }

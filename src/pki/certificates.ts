@@ -165,7 +165,7 @@ export class Authority {
       { subject, publicKey, ...validity, ca: true },
       { name: nameOf(subject), key: privateKey, publicKey },
     );
-    return new Authority({ cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() });
+    return new Authority({ cert, key: keyPem(privateKey) });
   }
 
   /** Creates a key and a certificate for it. */
@@ -173,7 +173,7 @@ export class Authority {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
     return {
       cert: this.sign({ ...request, publicKey }),
-      key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      key: keyPem(privateKey),
     };
   }
 
@@ -302,8 +302,11 @@ export function writeSigningRequest(
   return pem('CERTIFICATE REQUEST', sequence(info, ecdsaSha256, bits(sign('sha256', info, privateKey))));
 }
 
+/** An EC key as SEC 1 (`EC PRIVATE KEY`), as Go's programs write it: Java's fabric8 client takes a `PRIVATE KEY` for RSA. */
+const keyPem = (key: KeyObject): string => key.export({ type: 'sec1', format: 'pem' }).toString();
+
 /** Creates an EC key, PEM. */
 export function createKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  return keyPem(privateKey);
 }

@@ -31,7 +31,7 @@ test('an authority signs certificates that OpenSSL takes for what they are', () 
   expect(issued.subjectAltName).toBe('DNS:n.example, IP Address:192.0.2.7, IP Address:2001:DB8:0:0:0:0:0:7');
   expect(issued.keyUsage.toSorted()).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2']);
   expect([issued.validFrom, issued.validTo].map((text) => Date.parse(text))).toEqual([now, now + year]);
-  expect(key).toContain('BEGIN PRIVATE KEY');
+  expect(key).toContain('BEGIN EC PRIVATE KEY');
 });
 
 test('an authority that is read back signs as before', () => {

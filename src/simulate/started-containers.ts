@@ -9,7 +9,7 @@ const startsOf = ({ status }: Pod): number =>
     0,
   );
 
-/** StartedContainers counts the containers that each node has started. It counts from the first question on, so that nothing is counted for nobody. */
+/** StartedContainers counts the containers that each node has started. Counting starts with the first query. */
 export class StartedContainers {
   readonly #pods: Pick<Informer<Pod>, 'addHandler'>;
   readonly #counts = new Map<string, number>();

@@ -112,7 +112,7 @@ class References {
     return { ...container, envFrom: [], env: variables.filter(({ name }) => !skipped.has(name)) };
   }
 
-  /** Reads what is referred to and tells what is missing. @returns names that are no names of variables @throws if it is mandatory */
+  /** Resolves the references and reports those that are missing. @returns names that are no names of variables @throws if it is mandatory */
   async #check(reference: Reference): Promise<readonly string[]> {
     const { kind, name, key, optional } = reference;
     let object: ConfigMap | Secret | undefined;

@@ -104,7 +104,7 @@ export class NodeController {
     return this.#done.wait();
   }
 
-  /** Why {@link run} ended; nothing before it has, and when it was told to. */
+  /** The error that ended {@link run}; undefined while it runs and after a requested stop. */
   get err(): unknown {
     return this.#err;
   }

@@ -50,7 +50,7 @@ export interface VirtualNode {
   readonly ready: Promise<void>;
   /** Resolves when {@link run} has ended, however. */
   readonly done: Promise<void>;
-  /** Why {@link run} ended; nothing before it has, and when it was told to. */
+  /** The error that ended {@link run}; undefined while it runs and after a requested stop. */
   readonly err: unknown;
   /** Resolves when the node is Ready. @throws what ended the node before, or the signal's reason */
   waitReady(signal?: AbortSignal): Promise<void>;

@@ -111,7 +111,7 @@ function surplus({ spec }: DaemonSet, running: readonly Pod[], { hash, now }: Da
   return isReplaced ? [...rest, old] : rest;
 }
 
-/** Pods for nodes that do not exist are never scheduled, so that nobody else deletes them. */
+/** Pods for nodes that do not exist are never scheduled, so that no other controller deletes them. */
 const homeless = ({ nodes, pods }: DaemonView): readonly Pod[] => {
   const names = new Set(nodes.map(nameOf));
   return [...pods].flatMap(([node, own]) =>

@@ -150,7 +150,7 @@ function instanceOf(
   };
 }
 
-/** The first text that is not empty: the service sends empty texts for what it has none of. */
+/** The first text that is not empty: the service sends empty texts for absent members. */
 const firstText = (...texts: readonly (string | undefined)[]): string | undefined =>
   texts.find((text) => text !== undefined && text !== '');
 

@@ -65,7 +65,7 @@ const rules: readonly (readonly [RegExp, EciErrorClass])[] = [
   ],
 ];
 
-/** classOf tells what an error code of the service asks for; unknown codes are judged by the HTTP status. */
+/** classOf returns how an error code of the service is to be handled; unknown codes are classified by their HTTP status. */
 export function classOf(eciCode: string, status: number): EciErrorClass {
   const rule = rules.find(([pattern]) => pattern.test(eciCode));
   if (rule) return rule[1];
@@ -89,6 +89,6 @@ export function errorOfAnswer(status: number, body: unknown, retryAfter?: string
   });
 }
 
-/** isEciError tells whether `reason` is an {@link EciError}, of class `group` where that is given. */
+/** isEciError reports whether `reason` is an {@link EciError}, and of class `group` if one is passed. */
 export const isEciError = (reason: unknown, group?: EciErrorClass): reason is EciError =>
   reason instanceof EciError && (group === undefined || reason.class === group);

@@ -90,7 +90,7 @@ export class Placer {
       carried = await carriedOf(pod, nameOf(backing), request);
     } catch (reason) {
       signal.throwIfAborted();
-      // what runs goes on with what it has; a pod that waits for its objects says what is missing
+      // a running pod continues with its present objects; a pod that waits for objects reports which are missing
       return isGated(backing)
         ? refused(pod, 'CreateContainerConfigError', messageOf(reason))
         : { results: [], changed: false, error: AgentError.from(reason) };

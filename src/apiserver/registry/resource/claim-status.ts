@@ -127,7 +127,7 @@ function* allocationFaults(field: string, allocation: JsonObject, names: Readonl
     yield* nodeSelector(`${field}.nodeSelector`, allocation['nodeSelector']);
 }
 
-/** Validates who uses a claim: it must be allocated, and nobody joins once it is being deleted. */
+/** Validates the consumers of a claim: it must be allocated, and none is added once it is being deleted. */
 function* reservationFaults(claim: JsonObject, old: JsonObject): Faults {
   const reservations = objectsAt(statusOf(claim), 'reservedFor');
   if (reservations.length === 0) return;

@@ -60,7 +60,7 @@ export interface FakeEci {
   readonly faults: FaultRule[];
   /** Sizes of terminals that clients have sent. */
   readonly terminalSizes: readonly FakeTerminalSize[];
-  /** In how many listings a group that is made from now on does not show up. */
+  /** Number of listings that omit a group created from now on. */
   hideNewGroups(listings: number): void;
   /** Makes a group vanish, as when somebody deletes it in the console. */
   forget(groupId: string): void;

@@ -1,8 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import { contentType, metricsText } from '../metrics/metrics.ts';
 import type { MetricObjects } from '../simulate/metric-objects.ts';
-import { simulationMetrics } from '../simulate/simulation-metrics.ts';
-import type { Simulation } from '../simulate/simulation.ts';
+import { simulationMetrics, type SimulationState } from '../simulate/simulation-metrics.ts';
+
+/** What is served: the state of a simulation, and the metrics that objects define. */
+export interface ServedMetrics {
+  readonly state: () => SimulationState;
+  readonly objects: () => readonly MetricObjects[];
+}
 
 /** The path of Prometheus' HTTP service discovery, as kwok serves it. */
 const discoveryPath = '/discovery/prometheus';
@@ -11,7 +16,7 @@ const discoveryPath = '/discovery/prometheus';
  * Serves the metrics of a simulation on 127.0.0.1: its own at `/metrics`, those of Metric objects at their paths, and where they are at
  * `/discovery/prometheus`.
  */
-export function serveMetrics(simulation: Simulation, objects: MetricObjects, port: number): Server {
+export function serveMetrics({ state, objects }: ServedMetrics, port: number): Server {
   const server = createServer(({ url = '', headers }, response) => {
     const path = url.replace(/\?.*$/, '');
     const answer = (status: number, type: string, text: string): void => {
@@ -19,14 +24,17 @@ export function serveMetrics(simulation: Simulation, objects: MetricObjects, por
       response.end(text);
     };
     if (path === '/metrics') {
-      answer(200, contentType, metricsText(simulationMetrics(simulation)));
+      answer(200, contentType, metricsText(simulationMetrics(state())));
       return;
     }
     if (path === discoveryPath) {
-      answer(200, 'application/json', JSON.stringify(objects.targets(headers.host ?? `127.0.0.1:${port}`)));
+      const targets = objects().flatMap((part) => part.targets(headers.host ?? `127.0.0.1:${port}`));
+      answer(200, 'application/json', JSON.stringify(targets));
       return;
     }
-    const page = objects.page(path);
+    const page = objects()
+      .map((part) => part.page(path))
+      .find((one) => one !== undefined);
     if (page === undefined)
       answer(404, 'text/plain', `404 page not found: see /metrics and ${discoveryPath}\n`);
     else answer(200, contentType, page);

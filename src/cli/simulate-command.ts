@@ -44,6 +44,13 @@ const addOptions = (command: Command): Command =>
     .option('--address <ip>', "address at which the API server reaches the nodes' kubelet APIs")
     .option('--kubelet-port <port>', "port of the nodes' kubelet APIs; 0: any free one", port, 0)
     .option('--metrics-port <port>', 'port on 127.0.0.1 of metrics for Prometheus; default: not served', port)
+    .option('--shards <count>', 'number of parts of the nodes, which processes share', count)
+    .option(
+      '--shard-lease <duration>',
+      'how long the parts of a process that was killed wait for another',
+      duration,
+      15_000,
+    )
     .addOption(
       new Option('--log-level <level>', 'least severe log messages to write to stderr')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -74,6 +81,8 @@ function optionsOf(raw: Raw, cwd: string): SimulateOptions {
     ...(typeof address === 'string' && { address }),
     kubeletPort: Number(raw['kubeletPort']),
     ...(typeof metricsPort === 'number' && { metricsPort }),
+    ...(typeof raw['shards'] === 'number' && { shards: Math.max(1, raw['shards']) }),
+    shardLeaseMs: Math.max(1000, Number(raw['shardLease'])),
     logLevel: raw['logLevel'] as LogLevel,
   };
 }

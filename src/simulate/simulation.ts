@@ -37,6 +37,8 @@ export interface SimulationOptions {
   /** Returns the port of the kubelet API; 0 while it is not served. Default: 0. */
   readonly kubeletPort?: () => number;
   readonly seed?: string;
+  /** The number of the first node, and of all nodes, when other processes run the rest. Default: these nodes are all. */
+  readonly part?: { readonly first: number; readonly total: number };
   /** Capacity of each node, in addition to or in place of 32 CPUs, 256 GiB, 1 TiB of storage and 110 pods. */
   readonly capacity?: ResourceList;
   readonly labels?: Readonly<Record<string, string>>;
@@ -107,8 +109,9 @@ export class Simulation implements FaultTarget {
       fieldSelector: 'spec.nodeName!=',
       indexers: { node: (pod) => [pod.spec?.nodeName ?? ''] },
     });
+    const { first = 0 } = options.part ?? {};
     options.nodes.forEach((name, index) => {
-      this.#add(name, index);
+      this.#add(name, first + index);
     });
   }
 
@@ -249,7 +252,8 @@ export class Simulation implements FaultTarget {
         random: chance.of('node', name),
       },
     );
-    this.#podAddresses.set(name, podAddresses(index, this.#options.nodes.length));
+    const { total = this.#options.nodes.length } = this.#options.part ?? {};
+    this.#podAddresses.set(name, podAddresses(index, total));
     const { isPlayed = () => false } = this.#options;
     const node = new SimulatedNode(
       {

@@ -13,7 +13,13 @@ beforeAll(async () => {
   running = await startSimulation(
     {
       ...{ nodes: 3, podsPerNode: 2, stages: [], seed: '0', output: 'json', port: 0, kubeletPort: 0 },
-      ...{ nodePrefix: 'edge', namespace: 'default', logLevel: 'error', metricsPort: 0 },
+      ...{
+        nodePrefix: 'edge',
+        namespace: 'default',
+        logLevel: 'error',
+        metricsPort: 0,
+        shardLeaseMs: 15_000,
+      },
     },
     {},
   );

@@ -22,7 +22,7 @@ async function parsed(...args: readonly string[]): Promise<SimulateOptions | str
 test('the flags, and their defaults', async () => {
   expect(await parsed()).toEqual({
     ...{ nodes: 1, podsPerNode: 0, stages: [], seed: '0', output: 'text', port: 0, kubeletPort: 0 },
-    ...{ nodePrefix: 'node', namespace: 'default', logLevel: 'error' },
+    ...{ nodePrefix: 'node', namespace: 'default', logLevel: 'error', shardLeaseMs: 15_000 },
   });
   const all = ['--nodes', '1000', '--pods-per-node', '100', '--kubeconfig', 'kube', '--seed', 'x'];
   const more = ['--stages', 'fast', './my.yaml', '--for', '1m30s', '--output', 'json'];

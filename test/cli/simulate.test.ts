@@ -6,7 +6,7 @@ import { simulate } from '../../src/cli/simulate.ts';
 
 const options: SimulateOptions = {
   ...{ nodes: 2, podsPerNode: 3, stages: [], seed: '0', output: 'json', port: 0, kubeletPort: 0 },
-  ...{ nodePrefix: 'node', namespace: 'default', logLevel: 'error', forMs: 2500 },
+  ...{ nodePrefix: 'node', namespace: 'default', logLevel: 'error', forMs: 2500, shardLeaseMs: 15_000 },
 };
 
 function surroundings(isTTY = false) {

@@ -35,6 +35,8 @@ export interface StageWorldDeps {
   readonly random: Random;
   /** Finds resources for stages of other kinds than Pod and Node, and for objects that stages create. Default: none is found. */
   readonly findResource?: FindResource;
+  /** Whether stages for other kinds than Pod and Node are played; in a sharded simulation one shard does. Default: true. */
+  readonly playsOtherKinds?: boolean;
   /** Returns a client that acts as another user. */
   readonly clientOf?: (username: string) => ApiClient;
   /**
@@ -123,8 +125,8 @@ export class StageWorld {
   /** Plays the stages of the simulation's nodes and pods until `signal` aborts. */
   async run(simulation: Simulation, signal: AbortSignal): Promise<void> {
     const deps = this.#deps;
-    this.#others = this.#otherKinds(simulation, signal);
-    this.#others.set(this.#stages.others);
+    if (deps.playsOtherKinds !== false) this.#others = this.#otherKinds(simulation, signal);
+    this.#others?.set(this.#stages.others);
     const off = [
       this.#playPods(simulation, signal),
       this.#playNodes(simulation, signal),

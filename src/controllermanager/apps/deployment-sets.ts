@@ -1,6 +1,7 @@
 import { sameJson } from '../../apimachinery/json.ts';
 import { kinds } from '../../controller/kinds.ts';
-import { controllerReference, hashOf, nameOf, namespaceOf } from '../workload/objects.ts';
+import { controllerReference, nameOf, namespaceOf } from '../workload/objects.ts';
+import { templateHash } from '../workload/template-hash.ts';
 import type { Deployment, ReplicaSet } from '../workload/types.ts';
 import {
   desiredAnnotation,
@@ -64,7 +65,7 @@ function historyWith(history: string | undefined, revision: string): string {
 /** Returns the new ReplicaSet of a Deployment, to be created. */
 export function newSet(deployment: Deployment, replicas: number, revision: number): ReplicaSet {
   const { template, minReadySeconds, selector } = deployment.spec ?? {};
-  const hash = hashOf(template, deployment.status?.collisionCount ?? 0);
+  const hash = templateHash(template, deployment.status?.collisionCount);
   const labels = { ...template?.metadata?.labels, [hashLabel]: hash };
   return {
     metadata: {

@@ -46,51 +46,72 @@ export const isParallel = ({ spec }: StatefulSet): boolean => spec?.podManagemen
 const revisionOf = ({ metadata }: Pod): string => metadata?.labels?.[revisionLabel] ?? '';
 const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
+/** What is known of a set when it is planned. */
+interface Findings {
+  readonly set: StatefulSet;
+  readonly byOrdinal: ReadonlyMap<number, Pod>;
+  readonly current: Revision;
+  readonly update: Revision;
+  readonly isHealthy: (pod: Pod) => boolean;
+}
+
 /**
  * Returns the pods to create and delete now. Ordered sets do one step at a time, and wait for each pod to be available, and for each deleted
- * one to be gone.
+ * one to be gone; so one whose pods do not become ready stays as it is until they are deleted by hand, as in Kubernetes.
  */
-// eslint-disable-next-line complexity -- the steps of updateStatefulSet in their order
 export function planStateful(
   set: StatefulSet,
   pods: readonly Pod[],
   { current, update, now }: { readonly current: Revision; readonly update: Revision; readonly now: number },
 ): StatefulPlan {
-  const [from, to] = ordinalsOf(set);
-  const byOrdinal = new Map(pods.map((pod) => [ordinalOf(set, pod), pod]));
   const least = set.spec?.minReadySeconds ?? 0;
-  const healthy = (pod: Pod): boolean => isAvailable(pod, least, now) && !isDeleted(pod);
-  const partition = partitionOf(set);
+  const found: Findings = {
+    set,
+    byOrdinal: new Map(pods.map((pod) => [ordinalOf(set, pod), pod])),
+    current,
+    update,
+    isHealthy: (pod) => isAvailable(pod, least, now) && !isDeleted(pod),
+  };
+  const replaced = replacements(found);
+  if (!isParallel(set) && replaced.waits) return replaced;
+  const surplus = removals(found);
+  if (!isParallel(set) && surplus.waits) return { create: [], remove: surplus.remove };
+  return { create: replaced.create, remove: [...replaced.remove, ...surplus.remove, ...outdated(found)] };
+}
+
+interface Step extends StatefulPlan {
+  /** True when an ordered set goes no further now. */
+  readonly waits: boolean;
+}
+
+/** Returns the pods that are missing, and those that have ended, which are deleted first. */
+function replacements({ set, byOrdinal, current, update, isHealthy }: Findings): Step {
+  const [from, to] = ordinalsOf(set);
   const create: { ordinal: number; revision: Revision }[] = [];
+  const remove: Pod[] = [];
   for (let ordinal = from; ordinal < to; ordinal++) {
     const pod = byOrdinal.get(ordinal);
-    if (pod && hasEnded(pod) && !isDeleted(pod)) return { create, remove: [pod] };
-    if (!pod) create.push({ ordinal, revision: ordinal < partition ? current : update });
-    if (isParallel(set)) continue;
-    if (!pod || !healthy(pod)) return { create, remove: brokenOld(pod, { set, update, partition }) };
+    if (!pod) create.push({ ordinal, revision: ordinal < partitionOf(set) ? current : update });
+    else if (hasEnded(pod) && !isDeleted(pod)) remove.push(pod);
+    const waits = !pod || hasEnded(pod) || !isHealthy(pod);
+    if (waits && !isParallel(set)) return { create, remove, waits };
   }
+  return { create, remove, waits: false };
+}
+
+/** Returns the pods beyond the ordinals that are deleted now, the highest one first. */
+function removals({ set, byOrdinal, isHealthy }: Findings): Step {
+  const [from, to] = ordinalsOf(set);
   const surplus = [...byOrdinal]
     .filter(([ordinal]) => ordinal >= 0 && (ordinal < from || ordinal >= to))
     .sort(([one], [other]) => other - one)
     .map(([, pod]) => pod);
-  const removable = surplus.filter((pod) => !isDeleted(pod));
-  if (isParallel(set))
-    return { create, remove: [...removable, ...outdated(set, byOrdinal, { update, healthy })] };
-  if (surplus.length > 0) return { create, remove: surplus[0] && !isDeleted(surplus[0]) ? [surplus[0]] : [] };
-  return { create, remove: outdated(set, byOrdinal, { update, healthy }) };
-}
-
-/** An unhealthy pod of an old revision is replaced, since a new template may repair it. */
-function brokenOld(
-  pod: Pod | undefined,
-  {
-    set,
-    update,
-    partition,
-  }: { readonly set: StatefulSet; readonly update: Revision; readonly partition: number },
-): readonly Pod[] {
-  if (!pod || isDeleted(pod) || isReady(pod) || set.spec?.updateStrategy?.type === 'OnDelete') return [];
-  return ordinalOf(set, pod) >= partition && revisionOf(pod) !== update.name ? [pod] : [];
+  if (isParallel(set)) return { create: [], remove: surplus.filter((pod) => !isDeleted(pod)), waits: false };
+  const [highest] = surplus;
+  if (!highest) return { create: [], remove: [], waits: false };
+  // one that is not ready is deleted only where no lower one is not ready either
+  const mayGo = isHealthy(highest) || surplus.findLast((pod) => !isHealthy(pod)) === highest;
+  return { create: [], remove: mayGo && !isDeleted(highest) ? [highest] : [], waits: true };
 }
 
 /** Returns the first ordinal with the update revision. */
@@ -100,27 +121,19 @@ export function partitionOf(set: StatefulSet): number {
 }
 
 /** Returns the pods that a rolling update replaces now, the highest ordinal first; as many as may be unavailable. */
-// eslint-disable-next-line complexity -- the conditions of a rolling update in their order
-function outdated(
-  set: StatefulSet,
-  byOrdinal: ReadonlyMap<number, Pod>,
-  { update, healthy }: { readonly update: Revision; readonly healthy: (pod: Pod) => boolean },
-): readonly Pod[] {
-  if (set.spec?.updateStrategy?.type === 'OnDelete') return [];
+function outdated({ set, byOrdinal, update, isHealthy }: Findings): readonly Pod[] {
+  const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
+  if (type === 'OnDelete') return [];
   const [from, to] = ordinalsOf(set);
-  const limit = set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
-  const most = Math.max(1, scaledValue(limit, to - from, 'up'));
+  const most = Math.max(1, scaledValue(rollingUpdate?.maxUnavailable ?? 1, to - from, 'down'));
   const all = Array.from({ length: to - from }, (_, at) => byOrdinal.get(from + at));
-  let unavailable = all.filter((pod) => !pod || !healthy(pod)).length;
-  const remove: Pod[] = [];
-  for (let ordinal = to - 1; ordinal >= Math.max(from, partitionOf(set)); ordinal--) {
-    const pod = byOrdinal.get(ordinal);
-    if (!pod || isDeleted(pod) || revisionOf(pod) === update.name) continue;
-    if (healthy(pod) && unavailable >= most) break;
-    if (healthy(pod)) unavailable++;
-    remove.push(pod);
-  }
-  return remove;
+  const unavailable = all.filter((pod) => !pod || !isHealthy(pod)).length;
+  return all
+    .slice(Math.max(0, partitionOf(set) - from))
+    .filter((pod) => pod !== undefined)
+    .filter((pod) => !isDeleted(pod) && !hasEnded(pod) && revisionOf(pod) !== update.name)
+    .toReversed()
+    .slice(0, Math.max(0, most - unavailable));
 }
 
 /** Returns the claims of a pod, one for each template. */
@@ -183,14 +196,23 @@ export function statefulPod(set: StatefulSet, ordinal: number, { name: revision,
 export function statefulStatus(
   set: StatefulSet,
   pods: readonly Pod[],
-  { current, update, now }: { readonly current: Revision; readonly update: Revision; readonly now: number },
+  revisions: {
+    readonly current: Revision;
+    readonly update: Revision;
+    readonly collisions: number;
+    readonly now: number;
+  },
 ): NonNullable<StatefulSet['status']> {
+  const { current, update, collisions, now } = revisions;
   const alive = pods.filter((pod) => !hasEnded(pod) && !isDeleted(pod));
   const of = (revision: Revision): number => alive.filter((pod) => revisionOf(pod) === revision.name).length;
   const replicas = pods.length;
   const ready = pods.filter((pod) => pod.status?.phase === 'Running' && isReady(pod));
   const isDone =
-    of(update) === (set.spec?.replicas ?? 1) && of(update) === replicas && ready.length === replicas;
+    set.spec?.updateStrategy?.type !== 'OnDelete' &&
+    of(update) === (set.spec?.replicas ?? 1) &&
+    of(update) === replicas &&
+    ready.length === replicas;
   return {
     observedGeneration: set.metadata?.generation ?? 0,
     replicas,
@@ -200,6 +222,6 @@ export function statefulStatus(
     updatedReplicas: of(update),
     currentRevision: isDone ? update.name : current.name,
     updateRevision: update.name,
-    collisionCount: set.status?.collisionCount ?? 0,
+    collisionCount: collisions,
   };
 }

@@ -1,25 +1,18 @@
 import { messageOf } from '../../base/errors.ts';
 import { hasCause, isAlreadyExists, isNotFound } from '../../api/client.ts';
-import { canonicalJson, sameJson } from '../../apimachinery/json.ts';
+import { sameJson } from '../../apimachinery/json.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { rawPatch } from '../../controller/client/patches.ts';
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
 import type { Client, Request } from '../../controller/types.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { ControllerContext } from '../context.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
-import {
-  controllerReference,
-  hashOf,
-  isControlledBy,
-  isDeleted,
-  nameOf,
-  namespaceOf,
-  uidOf,
-} from '../workload/objects.ts';
+import { isDeleted, nameOf, namespaceOf, sameStatus, uidOf } from '../workload/objects.ts';
 import { nextAvailability } from '../workload/pods.ts';
-import type { ControllerRevision, Pod, PodTemplate, StatefulSet } from '../workload/types.ts';
+import type { Claim, Pod, StatefulSet } from '../workload/types.ts';
 import {
   claimOwner,
   claimsOf,
@@ -31,6 +24,7 @@ import {
   statefulPod,
   statefulStatus,
 } from './stateful-decisions.ts';
+import { type Revisions, statefulRevisions } from './stateful-revisions.ts';
 
 /** Starts the controller of StatefulSets. */
 export function addStatefulSets(context: ControllerContext): void {
@@ -41,12 +35,6 @@ export function addStatefulSets(context: ControllerContext): void {
     .owns(kinds.Pod)
     .withOptions({ maxConcurrentReconciles: 5 })
     .complete((request, call) => reconciler.reconcile(request, call));
-}
-
-interface Revisions {
-  readonly all: readonly ControllerRevision[];
-  readonly current: Revision;
-  readonly update: Revision;
 }
 
 class StatefulReconciler {
@@ -74,7 +62,8 @@ class StatefulReconciler {
       selects: (pod) => matches(pod) && ordinalOf(set, pod) >= 0,
       signal,
     });
-    const revisions = await this.#revisions(set, signal);
+    const live = this.#context.manager.apiReader;
+    const revisions = await statefulRevisions(set, { client: this.#client, live, signal });
     const now = this.#context.clock.now();
     const plan = planStateful(set, pods, { ...revisions, now });
     await this.#ownClaims(set, pods, signal);
@@ -92,50 +81,6 @@ class StatefulReconciler {
       if (isNotFound(reason)) return undefined;
       throw reason;
     }
-  }
-
-  /** Returns the revisions of the template: that of the status, and that of the spec, which is created if it is new. */
-  async #revisions(set: StatefulSet, signal: AbortSignal): Promise<Revisions> {
-    const namespace = namespaceOf(set);
-    const listed = await this.#client.list(kinds.ControllerRevision, { namespace, signal });
-    const own = listed.filter((one) => isControlledBy(one, set)).toSorted((a, b) => a.revision - b.revision);
-    const data = revisionData(set);
-    const last = own.at(-1);
-    const same = own.findLast((one) => canonicalJson(one.data) === canonicalJson(data));
-    let update = same;
-    if (!update)
-      update = await this.#createRevision(set, { data, revision: (last?.revision ?? 0) + 1 }, signal);
-    else if (update !== last && last) {
-      const body = { revision: last.revision + 1 };
-      update = await this.#client.patch(kinds.ControllerRevision, update, rawPatch('merge', body), {
-        signal,
-      });
-    }
-    const current = own.find((one) => nameOf(one) === set.status?.currentRevision) ?? update;
-    const revisionOf = (one: ControllerRevision): Revision => ({
-      name: nameOf(one),
-      template: templateOf(one),
-    });
-    return { all: own, current: revisionOf(current), update: revisionOf(update) };
-  }
-
-  async #createRevision(
-    set: StatefulSet,
-    { data, revision }: { readonly data: object; readonly revision: number },
-    signal: AbortSignal,
-  ): Promise<ControllerRevision> {
-    const hash = hashOf(data, set.status?.collisionCount ?? 0);
-    const object: ControllerRevision = {
-      metadata: {
-        namespace: namespaceOf(set),
-        name: `${nameOf(set)}-${hash}`,
-        labels: { ...set.spec?.template.metadata?.labels, [revisionLabel]: hash },
-        ownerReferences: [controllerReference(set, kinds.StatefulSet)],
-      },
-      data,
-      revision,
-    };
-    return this.#client.create(kinds.ControllerRevision, object, { signal });
   }
 
   async #create(
@@ -167,23 +112,26 @@ class StatefulReconciler {
   }
 
   /** Sets the owners of claims by the retention policy. */
-  // eslint-disable-next-line complexity -- one claim of one pod after the other
   async #ownClaims(set: StatefulSet, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
     if (set.spec?.persistentVolumeClaimRetentionPolicy === undefined) return;
     const [from, to] = ordinalsOf(set);
     for (const pod of pods) {
       const ordinal = ordinalOf(set, pod);
       const owners = claimOwner(set, pod, ordinal < from || ordinal >= to);
-      for (const { metadata } of claimsOf(set, ordinal)) {
-        const key = { namespace: namespaceOf(set), name: metadata?.name ?? '' };
-        const claim = await this.#client
-          .get(kinds.PersistentVolumeClaim, key, { signal })
-          .catch(() => undefined);
-        if (!claim || sameJson(claim.metadata?.ownerReferences ?? [], owners ?? [])) continue;
-        const body = { metadata: { ownerReferences: owners ?? null } };
-        await this.#client.patch(kinds.PersistentVolumeClaim, claim, rawPatch('merge', body), { signal });
-      }
+      for (const claim of claimsOf(set, ordinal)) await this.#ownClaim(claim, owners, signal);
     }
+  }
+
+  async #ownClaim(
+    { metadata }: Claim,
+    owners: ReturnType<typeof claimOwner>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const key = { namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' };
+    const found = await this.#client.get(kinds.PersistentVolumeClaim, key, { signal }).catch(ignoreNotFound);
+    if (!found || sameJson(found.metadata?.ownerReferences ?? [], owners ?? [])) return;
+    const body = { metadata: { ownerReferences: owners ?? null } };
+    await this.#client.patch(kinds.PersistentVolumeClaim, found, rawPatch('merge', body), { signal });
   }
 
   async #delete(set: StatefulSet, pod: Pod, signal: AbortSignal): Promise<void> {
@@ -208,7 +156,7 @@ class StatefulReconciler {
   ): Promise<void> {
     const { pods, revisions, now, signal } = found;
     const status = statefulStatus(set, pods, { ...revisions, now });
-    if (!sameJson(status, set.status ?? {}))
+    if (!sameStatus(set.status, status))
       await this.#client.status.update(kinds.StatefulSet, { ...set, status }, { signal });
     const used = new Set([
       ...pods.map(({ metadata }) => metadata?.labels?.[revisionLabel]),
@@ -222,18 +170,4 @@ class StatefulReconciler {
         if (!isNotFound(reason)) throw reason;
       });
   }
-}
-
-/** What a revision records: a patch that sets the template, which `kubectl rollout undo` applies. */
-const revisionData = ({ spec }: StatefulSet): object => ({
-  spec: { template: { ...spec?.template, $patch: 'replace' } },
-});
-
-function templateOf({ data }: ControllerRevision): PodTemplate | undefined {
-  const { spec } = data as {
-    readonly spec?: { readonly template?: PodTemplate & { readonly $patch?: string } };
-  };
-  if (!spec?.template) return undefined;
-  const { $patch: _patch, ...template } = spec.template;
-  return template;
 }

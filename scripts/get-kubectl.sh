@@ -38,5 +38,7 @@ fetch "$own" kubectl-old || echo "get-kubectl: no kubectl in $own" >&2
 for suite in sid testing trixie; do
   if fetch "$suite" kubectl-new; then break; fi
 done
+# the oldest one that the table of commands in docs/kubectl.md is made with
+fetch trixie kubectl-1.32 || echo "get-kubectl: no kubectl 1.32 runs here" >&2
 [ -x "$dir/kubectl-new" ] || echo "get-kubectl: no newer kubectl runs here" >&2
 ls "$dir"/kubectl-* 2>/dev/null

@@ -4,7 +4,8 @@ import { rawPatch } from '../../controller/client/patches.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { Client, Reader } from '../../controller/types.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
-import { controllerReference, hashOf, nameOf, namespaceOf } from '../workload/objects.ts';
+import { controllerReference, nameOf, namespaceOf } from '../workload/objects.ts';
+import { templateHash } from '../workload/template-hash.ts';
 import type { ControllerRevision, DaemonSet, Pod } from '../workload/types.ts';
 import { revisionLabel } from './daemon-nodes.ts';
 
@@ -58,7 +59,7 @@ async function snapshot(
   { data, revision }: { readonly data: object; readonly revision: number },
   access: Access,
 ): Promise<ControllerRevision> {
-  const hash = hashOf(set.spec?.template, set.status?.collisionCount ?? 0);
+  const hash = templateHash(set.spec?.template, set.status?.collisionCount);
   const { annotations } = set.metadata ?? {};
   const object: ControllerRevision = {
     metadata: {

@@ -1,5 +1,4 @@
-import { fnv1a32 } from '../../base/fnv.ts';
-import { canonicalJson, sameJson } from '../../apimachinery/json.ts';
+import { sameJson } from '../../apimachinery/json.ts';
 import { apiVersionOf } from '../../controller/kinds.ts';
 import type { OwnerReference } from '../../controller/controllerutil/owner-references.ts';
 import type { Kind, KubeObject } from '../../controller/types.ts';
@@ -38,10 +37,6 @@ const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 /** Returns a text for a hash in which no words appear. */
 export const safeText = (text: string): string =>
   text.replace(/./gsu, (char) => alphabet[(char.codePointAt(0) ?? 0) % alphabet.length] ?? '');
-
-/** Returns a short hash of a value, for names and labels; `collisions` counts the names that were taken. */
-export const hashOf = (value: unknown, collisions = 0): string =>
-  safeText(String(fnv1a32(`${canonicalJson(value)}${collisions > 0 ? String(collisions) : ''}`)));
 
 /** Returns a pod of a template; the caller adds a name or a prefix. */
 export function podOf(template: PodTemplate | undefined, owner: KubeObject, kind: Kind): Pod {

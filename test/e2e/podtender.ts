@@ -17,6 +17,8 @@ export interface StartOptions {
   readonly manifests?: string;
   readonly args?: readonly string[];
   readonly command?: 'up' | 'run';
+  /** How long the first line may take, ms; default 30 s. */
+  readonly withinMs?: number;
 }
 
 /** A line of `--output json`. */
@@ -82,7 +84,7 @@ export class Podtender {
   static async up(options: StartOptions): Promise<Podtender> {
     const made = new Podtender(options);
     const first = await Promise.race([
-      made.tells(() => true),
+      made.tells(() => true, options.withinMs),
       made.ended.then((code) => {
         throw new Error(`podtender ended with ${code}: ${made.stderr.all.join('\n')}`);
       }),

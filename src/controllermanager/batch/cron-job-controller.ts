@@ -1,6 +1,5 @@
 import { messageOf } from '../../base/errors.ts';
 import { hasCause, isAlreadyExists, isNotFound } from '../../api/client.ts';
-import { sameJson } from '../../apimachinery/json.ts';
 import { seconds } from '../../apimachinery/times.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { kinds } from '../../controller/kinds.ts';
@@ -8,7 +7,7 @@ import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
 import type { Client, Request } from '../../controller/types.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { ControllerContext } from '../context.ts';
-import { isControlledBy, nameOf, uidOf } from '../workload/objects.ts';
+import { isControlledBy, nameOf, sameStatus, uidOf } from '../workload/objects.ts';
 import type { CronJob } from '../workload/types.ts';
 import { type CronPlan, planCronJob } from './cron-job-decisions.ts';
 
@@ -53,7 +52,7 @@ async function reconcile(
   for (const { type, reason, message } of plan.notes) events.event(cron, type, reason, message);
   await remove(deps, cron, plan, signal);
   const status = await create(deps, cron, plan, signal);
-  if (!sameJson(status, cron.status ?? {}))
+  if (!sameStatus(cron.status, status))
     await client.status.update(kinds.CronJob, { ...cron, status }, { signal });
   return plan.after === undefined ? undefined : { requeueAfter: plan.after };
 }

@@ -1,5 +1,4 @@
-import { messageOf } from '../../base/errors.ts';
-import { hasCause, isNotFound } from '../../api/client.ts';
+import { isNotFound } from '../../api/client.ts';
 import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { rawPatch } from '../../controller/client/patches.ts';
@@ -10,11 +9,12 @@ import type { EventRecorder } from '../../kube/events.ts';
 import type { ControllerContext } from '../context.ts';
 import { slowStart } from '../workload/batches.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
-import { controllerOf, isDeleted, nameOf, namespaceOf, sameStatus, uidOf } from '../workload/objects.ts';
+import { controllerOf, isDeleted, namespaceOf, sameStatus, uidOf } from '../workload/objects.ts';
+import { PodControl } from '../workload/pod-control.ts';
 import type { Job, Pod } from '../workload/types.ts';
 import { type Failures, noFailures } from './job-backoff.ts';
 import { conditionOf, isFinished } from './job-conditions.ts';
-import { type JobPlan, type NewPod, planJob } from './job-decisions.ts';
+import { type JobPlan, planJob } from './job-decisions.ts';
 import { isTracked, trackingFinalizer } from './job-ends.ts';
 import { jobPod } from './job-pods.ts';
 
@@ -46,6 +46,7 @@ class JobReconciler {
   readonly #context: ControllerContext;
   readonly #client: Client;
   readonly #events: EventRecorder;
+  readonly #pods: PodControl;
   /** Failures in a row, by the UID of the Job. */
   readonly #failures = new Map<string, Failures>();
 
@@ -53,6 +54,7 @@ class JobReconciler {
     this.#context = context;
     this.#client = context.manager.client;
     this.#events = context.recorder('job-controller');
+    this.#pods = new PodControl(this.#client, this.#events);
   }
 
   async reconcile(request: Request, { signal }: ReconcileContext): Promise<Result | undefined> {
@@ -94,11 +96,12 @@ class JobReconciler {
     const failures = this.#failures.get(uidOf(job)) ?? noFailures;
     const plan = planJob(job, { pods, now, failures });
     await this.#release(plan.surplus, signal);
-    await this.#delete(job, [...plan.surplus, ...plan.end], signal);
-    const { error } = await this.#create(job, plan.create, signal);
-    if (error === undefined) await this.#write(job, plan, signal);
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- it is what a call was rejected with
-    else throw error;
+    for (const pod of [...plan.surplus, ...plan.end]) await this.#pods.delete(job, pod, signal);
+    const created = await slowStart(plan.create.length, (at) =>
+      this.#pods.create(job, jobPod(job, plan.create[at] ?? {}), signal),
+    );
+    if ('error' in created) throw created.error;
+    await this.#write(job, plan, signal);
     this.#failures.set(uidOf(job), plan.failures);
     await this.#release(plan.release, signal);
     return plan.after === undefined ? undefined : { requeueAfter: plan.after };
@@ -118,31 +121,6 @@ class JobReconciler {
       const body = { metadata: { uid: uidOf(pod), finalizers: finalizers.length > 0 ? finalizers : null } };
       await ignoreMissing(this.#client.patch(kinds.Pod, pod, rawPatch('merge', body), { signal }));
     }
-  }
-
-  async #delete(job: Job, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
-    for (const pod of pods) {
-      const preconditions = { uid: uidOf(pod) };
-      await ignoreMissing(this.#client.delete(kinds.Pod, pod, { preconditions, signal }));
-      this.#events.event(job, 'Normal', 'SuccessfulDelete', `Deleted pod: ${nameOf(pod)}`);
-    }
-  }
-
-  async #create(
-    job: Job,
-    pods: readonly NewPod[],
-    signal: AbortSignal,
-  ): Promise<{ readonly error?: unknown }> {
-    return slowStart(pods.length, async (at) => {
-      try {
-        const pod = await this.#client.create(kinds.Pod, jobPod(job, pods[at] ?? {}), { signal });
-        this.#events.event(job, 'Normal', 'SuccessfulCreate', `Created pod: ${nameOf(pod)}`);
-      } catch (reason) {
-        if (hasCause(reason, 'NamespaceTerminating')) return;
-        this.#events.event(job, 'Warning', 'FailedCreate', `Error creating: ${messageOf(reason)}`);
-        throw reason;
-      }
-    });
   }
 }
 

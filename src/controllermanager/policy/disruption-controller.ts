@@ -1,5 +1,4 @@
 import { isNotFound } from '../../api/client.ts';
-import { sameJson } from '../../apimachinery/json.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
 import { kinds } from '../../controller/kinds.ts';
@@ -7,7 +6,7 @@ import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
 import type { Client, Kind, KubeObject, Request } from '../../controller/types.ts';
 import type { ControllerContext } from '../context.ts';
 import { selectorOf } from '../workload/claim.ts';
-import { controllerOf, nameOf, namespaceOf } from '../workload/objects.ts';
+import { controllerOf, nameOf, namespaceOf, sameStatus } from '../workload/objects.ts';
 import type { Pod } from '../workload/types.ts';
 import { type Budget, budgetStatus } from './disruption.ts';
 
@@ -46,7 +45,7 @@ async function reconcile(
   const pods = all.filter(selectorOf(budget.spec?.selector));
   const expected = await expectedPods(client, pods, signal);
   const { status, after } = budgetStatus(budget, pods, { expected, now });
-  if (!sameJson(status, budget.status ?? {}))
+  if (!sameStatus(budget.status, status))
     await client.status.update(kinds.PodDisruptionBudget, { ...budget, status }, { signal });
   return after === undefined ? undefined : { requeueAfter: after };
 }

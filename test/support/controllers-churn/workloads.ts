@@ -1,16 +1,16 @@
-import { type Client, kinds, type KubeObject } from '../../../src/controller/index.ts';
+import { type Client, type Kind, kinds, type KubeObject } from '../../../src/controller/index.ts';
 import { rawPatch } from '../../../src/controller/client/patches.ts';
 import { isNotFound } from '../../../src/api/client.ts';
 import type { Fate, Pod } from './nodes.ts';
 
 /** The kinds that are churned, by the prefix of their objects' names. */
-export const churned = {
+export const churned: Readonly<Record<Churned, Kind>> = {
   deployment: kinds.Deployment,
   stateful: kinds.StatefulSet,
   daemon: kinds.DaemonSet,
   job: kinds.Job,
-} as const;
-export type Churned = keyof typeof churned;
+};
+export type Churned = 'deployment' | 'stateful' | 'daemon' | 'job';
 
 const propagations = ['Background', 'Foreground', 'Orphan'] as const;
 

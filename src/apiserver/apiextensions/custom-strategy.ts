@@ -91,10 +91,10 @@ function objectFaults(
   { warnings }: WriteContext,
   old?: JsonObject,
 ): readonly FieldFault[] {
-  const faults = valueFaults(object, schema, old);
+  const faults = valueFaults(object, schema, { old });
   if (!hasRules(schema)) return faults;
   if (faults.some(({ reason }) => blocking.has(reason))) return [...faults, notChecked];
-  const found = evaluateRules(object, schema, old);
+  const found = evaluateRules(object, schema, { old });
   warnings.push(...found.warnings);
   return [...faults, ...found.faults];
 }

@@ -13,9 +13,11 @@ import {
 import { fault, type FieldFault } from '../../apimachinery/status-error.ts';
 import { dns1035Label, dns1123Subdomain } from '../../kube/validation/name-rules.ts';
 import { isEstablished } from './definition-names.ts';
+import { selectableFaults } from './selectable-fields.ts';
 import { schemaFaults } from './schema-rules.ts';
 import { ruleFaultsOf } from './rule-faults.ts';
-import { hasRules, structuralFaults } from './structural-rules.ts';
+import { hasRules, someSchema, structuralFaults } from './structural-rules.ts';
+import { defaultFaults } from './default-rules.ts';
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
@@ -72,6 +74,7 @@ interface Hoisted {
   readonly schema: boolean;
   readonly subresources: boolean;
   readonly columns: boolean;
+  readonly selectable: boolean;
 }
 
 function hoistedOf(versions: readonly JsonObject[]): Hoisted {
@@ -81,6 +84,7 @@ function hoistedOf(versions: readonly JsonObject[]): Hoisted {
     schema: same('schema'),
     subresources: same('subresources'),
     columns: same('additionalPrinterColumns'),
+    selectable: same('selectableFields'),
   };
 }
 
@@ -121,7 +125,7 @@ function versionFaults(version: JsonObject, path: string, hoisted: Hoisted): Fie
     ...(hoisted.schema ? [] : validationFaults(version, `${path}.schema`, [version])),
     ...(hoisted.subresources ? [] : scaleFaults(version, `${path}.subresources`)),
     ...(hoisted.columns ? [] : columnFaults(version, `${path}.additionalPrinterColumns`)),
-    ...selectableFaults(version, `${path}.selectableFields`),
+    ...(hoisted.selectable ? [] : selectableFaults(version, `${path}.selectableFields`)),
   ];
 }
 
@@ -131,6 +135,7 @@ function hoistedFaults(versions: readonly JsonObject[], first: JsonObject, hoist
     ...(hoisted.schema ? validationFaults(first, 'spec.validation', versions) : []),
     ...(hoisted.subresources ? scaleFaults(first, 'spec.subresources') : []),
     ...(hoisted.columns ? columnFaults(first, 'spec.additionalPrinterColumns') : []),
+    ...(hoisted.selectable ? selectableFaults(first, 'spec.selectableFields') : []),
   ];
 }
 
@@ -173,14 +178,37 @@ function validationFaults(version: JsonObject, path: string, versions: readonly 
   ];
 }
 
-/** Faults of a schema, and of its rules where it is structural. */
-function expressed(schema: JsonObject, at: string): FieldFault[] {
-  const structural = structuralFaults(schema, at);
+/** Members that no structural schema has. */
+const unstructured = [
+  'id',
+  '$schema',
+  '$ref',
+  'patternProperties',
+  'dependencies',
+  'additionalItems',
+  'definitions',
+];
+const isUnstructured = (schema: JsonObject): boolean =>
+  Array.isArray(schema['items']) ||
+  unstructured.some((key) => {
+    const value = ownMember(schema, key);
+    return value !== undefined && (!isObject(value) || Object.keys(value).length > 0);
+  });
+
+/** Faults of a schema, and of its defaults and rules where it is structural. */
+function expressed(schema: JsonObject, at: string): readonly FieldFault[] {
   const faults = schemaFaults(schema, at);
+  // such a schema has no structure: only what makes it so is reported
+  if (someSchema(schema, isUnstructured)) return faults;
+  const structural = structuralFaults(schema, at);
+  const defaults = structural.length === 0 ? defaultFaults(schema, at) : [];
   return [
     ...structural,
+    ...defaults,
     ...faults,
-    ...(structural.length === 0 && hasRules(schema) ? ruleFaultsOf(schema, at, faults) : []),
+    ...(structural.length + defaults.length === 0 && hasRules(schema)
+      ? ruleFaultsOf(schema, at, faults)
+      : []),
   ];
 }
 
@@ -248,22 +276,6 @@ function oneColumn(column: JsonObject, path: string): FieldFault[] {
 }
 
 /** Most fields that may be selected on beside those of the metadata. */
-const selectableMost = 8;
-
-function selectableFaults(version: JsonObject, path: string): FieldFault[] {
-  const fields = objectsAt(version, 'selectableFields').map((one) => stringAt(one, 'jsonPath'));
-  const faults = fields.flatMap((field, i): FieldFault[] => {
-    const at = `${path}[${i}].jsonPath`;
-    if (field === '') return [fault.required(at)];
-    if (fields.indexOf(field) < i) return [fault.duplicate(at, field)];
-    if (!field.startsWith('.'))
-      return [fault.invalid(at, field, 'must be a simple json path starting with .')];
-    return [];
-  });
-  if (fields.length <= selectableMost) return faults;
-  const message = `Too many: ${fields.length}: must have at most ${selectableMost} items`;
-  return [...faults, { reason: 'FieldValueTooMany', field: path, message }];
-}
 
 function versionListFaults(versions: readonly JsonObject[]): FieldFault[] {
   const names = versions.map((version) => stringAt(version, 'name'));

@@ -39,22 +39,35 @@ interface RuleNode {
 
 const compiled = new WeakMap<Structural, RuleNode | null>();
 
-/**
- * Evaluates the `x-kubernetes-validations` of a schema for an object. Follows apiextensions-apiserver's `cel.Validator`.
- *
- * @param old the object that stands, for transition rules and ratcheting
- */
-export function evaluateRules(object: JsonObject, schema: Structural, old?: JsonObject): RuleFindings {
+/** What rules are evaluated for, besides the value. */
+export interface RuleContext {
+  /** The value that stands, for transition rules and ratcheting. */
+  readonly old?: unknown;
+  /** Whether the value is a whole resource. Default: true. */
+  readonly isRoot?: boolean;
+}
+
+/** Evaluates the `x-kubernetes-validations` of a schema for a value. Follows apiextensions-apiserver's `cel.Validator`. */
+export function evaluateRules(
+  value: unknown,
+  schema: Structural,
+  { old, isRoot = true }: RuleContext = {},
+): RuleFindings {
   let node = compiled.get(schema);
   if (node === undefined) {
     node = hasRules(schema)
-      ? (nodeOf(schema, schema, { isRoot: true, type: ruleTypeOf(schema, true) }) ?? null)
+      ? (nodeOf(schema, schema, { isRoot, type: ruleTypeOf(schema, isRoot) }) ?? null)
       : null;
     compiled.set(schema, node);
   }
   if (!node) return { faults: [], warnings: [] };
   const evaluation = new Evaluation();
-  evaluation.visit(node, { path: '', value: object, old, correlated: old && { value: object, old } });
+  evaluation.visit(node, {
+    path: '',
+    value,
+    old,
+    correlated: old === undefined ? undefined : { value, old },
+  });
   return evaluation;
 }
 

@@ -1,3 +1,4 @@
+import { regexpFault } from '../../go/regexp-fault.ts';
 import { ownMember } from '../../base/own.ts';
 import {
   isObject,
@@ -34,7 +35,7 @@ const propertiesOf = (schema: JsonObject): readonly (readonly [string, JsonObjec
 
 /** What keeps a schema from being structural, sorted. Follows apiextensions-apiserver `ValidateStructural`. */
 export function structuralFaults(schema: JsonObject, path: string): readonly FieldFault[] {
-  const faults = [...invariants(schema, 'root', path), ...completeness(schema, path)];
+  const faults = [...invariants(schema, 'root', path), ...junctorCompleteness(schema, schema, path, path)];
   const text = ({ field, message }: FieldFault): string => `${field}: ${message}`;
   return faults.sort((a, b) => (text(a) < text(b) ? -1 : 1));
 }
@@ -161,21 +162,12 @@ function valueFaults(
   const not = schemaAt(schema, 'not');
   if (not) faults.push(...nestedFaults(not, { anyOf: false, allOf: false }, `${path}.not`));
   const pattern = stringAt(schema, 'pattern');
-  const why = pattern === '' ? undefined : patternFault(pattern);
+  const why = pattern === '' ? undefined : regexpFault(pattern);
   if (why !== undefined)
     faults.push(
       fault.invalid(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${why}`),
     );
   return faults;
-}
-
-function patternFault(pattern: string): string | undefined {
-  try {
-    new RegExp(pattern.replace(/\(\?[a-z]+\)/g, ''), 'u');
-    return undefined;
-  } catch {
-    return `error parsing regexp: ${JSON.stringify(pattern)}`;
-  }
 }
 
 /** Members that a schema inside a junctor may not have, and what is said of them. */
@@ -216,17 +208,7 @@ function nestedFaults(
   return faults;
 }
 
-/** Fields that stand in junctors and not outside of them. */
-function completeness(schema: JsonObject, path: string): FieldFault[] {
-  const faults = junctorCompleteness(schema, schema, path, path);
-  const items = schemaAt(schema, 'items');
-  if (items) faults.push(...completeness(items, `${path}.items`));
-  for (const [key, inner] of propertiesOf(schema))
-    faults.push(...completeness(inner, `${path}.properties[${key}]`));
-  const rest = schemaAt(schema, 'additionalProperties');
-  return rest ? [...faults, ...completeness(rest, `${path}.additionalProperties`)] : faults;
-}
-
+/** Validates that what the root's junctors talk about is declared outside of them. */
 function junctorCompleteness(
   value: JsonObject,
   schema: JsonObject,

@@ -19,6 +19,8 @@ interface Place {
   readonly path: string;
   /** The value that stands; absent for a new one. Values that stay the same are not judged again. */
   readonly old?: unknown;
+  /** Whether the value is part of the default of a schema. */
+  readonly isDefault?: boolean;
 }
 
 /** Returns a path as messages show it; the object itself has none. */
@@ -40,13 +42,21 @@ const wrongType = (path: string, value: unknown, type: string, typeText: string)
   reason: 'FieldValueTypeInvalid',
 });
 
-/**
- * Returns what of a custom resource breaks its schema, in kube-apiserver's words.
- *
- * @param old the object that stands: what an update leaves as it is is not judged again (ratcheting)
- */
-export function valueFaults(object: JsonObject, schema: Structural, old?: JsonObject): readonly FieldFault[] {
-  return faultsOf(object, schema, { path: '', ...(old && { old }) });
+/** What a value is validated for. */
+export interface ValueContext {
+  /** The object that stands: what an update leaves as it is is not validated again (ratcheting). */
+  readonly old?: JsonObject | undefined;
+  /** Whether the value is the default of a schema, whose lists may repeat keys. Default: false. */
+  readonly isDefault?: boolean;
+}
+
+/** Returns what of a value breaks its schema, in kube-apiserver's words. */
+export function valueFaults(
+  value: unknown,
+  schema: Structural,
+  { old, isDefault = false }: ValueContext = {},
+): readonly FieldFault[] {
+  return faultsOf(value, schema, { path: '', isDefault, ...(old && { old }) });
 }
 
 function faultsOf(value: unknown, schema: Structural, place: Place): FieldFault[] {
@@ -73,9 +83,13 @@ function typeFaults(value: unknown, schema: Structural, path: string): FieldFaul
   return [wrongType(path, found, allowed.join(','), found)];
 }
 
+/** Reports whether a number becomes the listed integer without its fraction: kube-apiserver compares so. */
+const isCutTo = (value: unknown, listed: unknown): boolean =>
+  typeof value === 'number' && Number.isInteger(listed) && Math.trunc(value) === listed;
+
 function enumFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
   const values = listAt(schema, 'enum');
-  if (values.length === 0 || values.some((one) => sameJson(one, value))) return [];
+  if (values.length === 0 || values.some((one) => sameJson(one, value) || isCutTo(value, one))) return [];
   return [fault.unsupported(shown(path), value, values.map(textOf))];
 }
 
@@ -158,7 +172,8 @@ function sizeFaults(
   ];
 }
 
-function listFaults(value: readonly unknown[], schema: Structural, { path, old }: Place): FieldFault[] {
+function listFaults(value: readonly unknown[], schema: Structural, place: Place): FieldFault[] {
+  const { path, old, isDefault = false } = place;
   const items = itemsOf(schema);
   const keyed = keysOf(schema);
   const standing = new Map(
@@ -166,12 +181,13 @@ function listFaults(value: readonly unknown[], schema: Structural, { path, old }
   );
   return [
     ...sizeFaults(value.length, schema, path, 'Items'),
-    ...(keyed ? twinFaults(value, schema, keyed, path) : []),
+    ...(keyed && !isDefault ? twinFaults(value, schema, keyed, path) : []),
     ...(items
       ? value.flatMap((item, i) => {
           const before = keyed && standing.get(keyed(item));
           return faultsOf(item, items, {
             path: `${path}[${i}]`,
+            isDefault,
             ...(before !== undefined && { old: before }),
           });
         })
@@ -212,8 +228,10 @@ function twinFaults(
   });
 }
 
-function objectFaults(value: JsonObject, schema: Structural, { path, old }: Place): FieldFault[] {
-  const below = (key: string): string => (path === '' ? key : `${path}.${key}`);
+function objectFaults(value: JsonObject, schema: Structural, place: Place): FieldFault[] {
+  const { path, old, isDefault = false } = place;
+  const below = (key: string, isDeclared = true): string =>
+    path === '' && isDeclared ? key : `${path}.${key}`;
   const needed = (listAt(schema, 'required') as readonly string[]).filter(
     (key) => ownMember(value, key) === undefined,
   );
@@ -225,10 +243,15 @@ function objectFaults(value: JsonObject, schema: Structural, { path, old }: Plac
     ...needed.map((key) => fault.required(below(key))),
     ...nameless.map((key) => fault.required(below(key), 'must not be empty')),
     ...Object.entries(value).flatMap(([key, inner]) => {
-      const of = propertyOf(schema, key) ?? valuesOf(schema);
+      const declared = propertyOf(schema, key);
+      const of = declared ?? valuesOf(schema);
       const before = isObject(old) ? ownMember(old, key) : undefined;
       return of
-        ? faultsOf(inner, of, { path: below(key), ...(before !== undefined && { old: before }) })
+        ? faultsOf(inner, of, {
+            path: below(key, declared !== undefined),
+            isDefault,
+            ...(before !== undefined && { old: before }),
+          })
         : [];
     }),
   ];

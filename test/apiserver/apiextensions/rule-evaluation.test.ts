@@ -449,7 +449,7 @@ describe('the rules of a schema', () => {
   it.each(cases)('$schema', ({ schema, objects }) => {
     for (const { spec: specs, object, faults, warnings = [] } of objects) {
       const [value = {}, old] = object ?? (specs ?? []).map((one) => ({ spec: one }));
-      const found = evaluateRules(value, schema, old);
+      const found = evaluateRules(value, schema, { old: old });
       expect(found.faults.map(({ field, message }) => `${field}: ${message}`)).toEqual(faults);
       expect(found.warnings).toEqual(warnings);
     }

@@ -7,7 +7,7 @@ const judged = (schema: object, value: unknown, old?: unknown): string =>
     valueFaults(
       { a: value },
       { type: 'object', properties: { a: schema } },
-      old === undefined ? undefined : { a: old },
+      { old: old === undefined ? undefined : { a: old } },
     ),
   );
 
@@ -95,6 +95,7 @@ test.for([
   [{ type: 'integer', format: 'int32' }, -(2 ** 31)],
   [{ type: 'string', nullable: true }, null],
   [{ type: 'number' }, 1],
+  [{ type: 'number', enum: [1, 2] }, 1.5],
   [{ 'x-kubernetes-int-or-string': true }, '50%'],
   [{ type: 'string', pattern: '(?i)^X$' }, 'x'],
   [{ type: 'string', format: 'date-time' }, '2026-01-01T00:00:00Z'],
@@ -112,7 +113,7 @@ test('what an update leaves as it is is not judged again', () => {
     valueFaults(
       { a: { b: 'x', c: 2 } },
       { type: 'object', properties: { a: schema } },
-      { a: { b: 'x', c: 1 } },
+      { old: { a: { b: 'x', c: 1 } } },
     ),
   ).toEqual([]);
   expect(judged(schema, { b: 'y' }, { b: 'x' })).toBe(

@@ -29,8 +29,15 @@ function oneDefault(value: unknown, schema: Structural, path: string, isRoot: bo
   const faults =
     unknown.length > 0 ? [fault.invalid(path, sortedDeep(value), 'must not have unknown fields')] : [];
   const broken = valueFaults(value, schema, { isDefault: true });
-  const found = broken.length > 0 || !hasRules(schema) ? broken : brokenRules(value, schema, isRoot);
-  return [...faults, ...found.map((one) => ({ ...one, field: fieldAt(path, one.field) }))];
+  const rules = broken.length > 0 || !hasRules(schema) ? [] : brokenRules(value, schema, isRoot);
+  return [
+    ...faults,
+    ...broken.map((one) => ({ ...one, field: fieldAt(path, one.field) })),
+    ...rules.map((one) => ({
+      ...one,
+      field: one.field.startsWith('[') ? path + one.field : fieldAt(path, one.field),
+    })),
+  ];
 }
 
 /** Returns the rules that a default breaks as an unchanged value, or else as a new one. */

@@ -95,7 +95,14 @@ function orDefault(value: unknown, schema: Structural | undefined): unknown {
   return isVoid ? fallback : value;
 }
 
-/** Returns the value with the defaults of its schema. Follows apiextensions-apiserver's defaulting. */
+/** Reports whether a null is dropped: its schema neither allows it nor has a default for it. */
+const isDropped = (value: unknown, schema: Structural | undefined): boolean =>
+  value === null &&
+  schema !== undefined &&
+  schema['nullable'] !== true &&
+  (ownMember(schema, 'default') ?? null) === null;
+
+/** Returns the value with the defaults of its schema, and without nulls that stand for absent members. Follows apiextensions-apiserver. */
 export function withSchemaDefaults(value: unknown, schema: Structural | undefined): unknown {
   if (!schema) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => withSchemaDefaults(item, itemsOf(schema)));
@@ -104,7 +111,8 @@ export function withSchemaDefaults(value: unknown, schema: Structural | undefine
   for (const key of new Set([...Object.keys(value), ...Object.keys(objectAt(schema, 'properties'))])) {
     const declared = propertyOf(schema, key) ?? valuesOf(schema);
     const member = orDefault(ownMember(value, key), declared);
-    if (member !== undefined) setOwn(out, key, withSchemaDefaults(member, declared));
+    if (member !== undefined && !isDropped(member, declared))
+      setOwn(out, key, withSchemaDefaults(member, declared));
   }
   return out;
 }

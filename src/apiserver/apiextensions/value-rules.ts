@@ -64,7 +64,7 @@ function faultsOf(value: unknown, schema: Structural, place: Place): FieldFault[
   if (old !== undefined && sameJson(value, old)) return [];
   if (value === null && schema['nullable'] === true) return [];
   const type = typeFaults(value, schema, path);
-  if (type.length > 0) return type;
+  if (type.length > 0) return [...type, ...fractionFaults(value, schema, path)];
   return [
     ...enumFaults(value, schema, path),
     ...(typeof value === 'string' ? textFaults(value, schema, path) : []),
@@ -73,6 +73,12 @@ function faultsOf(value: unknown, schema: Structural, place: Place): FieldFault[
     ...(isObject(value) ? objectFaults(value, schema, place) : []),
     ...junctorFaults(value, schema, path),
   ];
+}
+
+/** Returns the second fault of a number with a fraction where an integer belongs. */
+function fractionFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
+  if (typeof value !== 'number' || stringAt(schema, 'type') !== 'integer') return [];
+  return [outOfRange(schema, path)];
 }
 
 function typeFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
@@ -131,7 +137,12 @@ function rangeFault(value: number, schema: Structural, path: string): FieldFault
   const [type, format] = [stringAt(schema, 'type'), stringAt(schema, 'format')];
   const most = ownMember(largest, format === '' ? type : `${type} ${format}`);
   const isWide = most !== undefined && (value > most || value < -most - (type === 'integer' ? 1 : 0));
-  if (!isWide) return undefined;
+  return isWide ? outOfRange(schema, path) : undefined;
+}
+
+/** Returns the fault of a number that its type cannot hold. Like kube-apiserver, it names no field. */
+function outOfRange(schema: Structural, path: string): FieldFault {
+  const [type, format] = [stringAt(schema, 'type'), stringAt(schema, 'format')];
   const shownFormat = format === '' ? '(default format)' : `with format ${format}`;
   return bad('', '', `Checked value must be of type ${type} ${shownFormat} in ${path}`);
 }
@@ -155,7 +166,7 @@ function numberFaults(value: number, schema: Structural, path: string): FieldFau
 const tooMany = (path: string, count: number, most: number): FieldFault => ({
   reason: 'FieldValueTooMany',
   field: shown(path),
-  message: `Too many: ${count}: must have at most ${most} items`,
+  message: `Too many: ${count}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`,
 });
 
 function sizeFaults(
@@ -241,7 +252,9 @@ function objectFaults(value: JsonObject, schema: Structural, place: Place): Fiel
   return [
     ...sizeFaults(Object.keys(value).length, schema, path, 'Properties'),
     ...needed.map((key) => fault.required(below(key))),
-    ...nameless.map((key) => fault.required(below(key), 'must not be empty')),
+    ...nameless.map((key) =>
+      ownMember(value, key) === '' ? bad(below(key), '', 'must not be empty') : fault.required(below(key)),
+    ),
     ...Object.entries(value).flatMap(([key, inner]) => {
       const declared = propertyOf(schema, key);
       const of = declared ?? valuesOf(schema);
@@ -261,7 +274,8 @@ function objectFaults(value: JsonObject, schema: Structural, place: Place): Fiel
 function junctorFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
   const failing = (key: string): readonly FieldFault[][] =>
     objectsAt(schema, key).map((inner) => faultsOf(value, inner, { path }));
-  const say = (why: string): FieldFault => bad(path, '', `${JSON.stringify(path)} ${why}`);
+  // like kube-apiserver, it names no field
+  const say = (why: string): FieldFault => bad('', '', `${JSON.stringify(path)} ${why}`);
   const [all, any, one] = [failing('allOf'), failing('anyOf'), failing('oneOf')];
   const closest = (of: readonly FieldFault[][]): FieldFault[] =>
     of.toSorted((a, b) => a.length - b.length)[0] ?? [];

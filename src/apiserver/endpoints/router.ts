@@ -53,6 +53,7 @@ import {
   badRequest,
   methodNotAllowed,
   noSuchResource,
+  notFound,
   StatusError,
 } from '../../apimachinery/status-error.ts';
 
@@ -167,6 +168,7 @@ export class Router {
     kind: Kind,
   ): Promise<void> {
     const sub = subresourceOf(target);
+    if (!sub && kind.custom) throw notFound({ group: kind.group, kind: kind.resource, name: target.name });
     if (!sub) throw noSuchResource();
     if (target.name === '' && sub.verbs.includes(verbOfMethod(request.method)))
       throw badRequest('name must be provided');

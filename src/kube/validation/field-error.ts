@@ -79,7 +79,7 @@ export const tooMany = (field: string, count: number, most: number): FieldError 
   type: 'Too many',
   field,
   value: count,
-  detail: `must have at most ${most} items`,
+  detail: `must have at most ${most} ${most === 1 ? 'item' : 'items'}`,
 });
 export const unsupported = (field: string, value: unknown, supported: readonly string[]): FieldError => ({
   type: 'Unsupported value',

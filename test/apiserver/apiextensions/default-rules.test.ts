@@ -45,3 +45,10 @@ test('a default follows the rules of its schema', () => {
     `${at}: Invalid value: "integer": rule compile error: cel expression must evaluate to a bool`,
   ]);
 });
+
+test('a default of a map names the key that breaks a rule', () => {
+  const inner = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 1' }] };
+  expect(faultsOf({ type: 'object', additionalProperties: inner, default: { k: 1 } })).toEqual([
+    `${at}[k]: Invalid value: 1: failed rule: self > 1`,
+  ]);
+});

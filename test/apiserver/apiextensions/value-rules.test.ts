@@ -44,7 +44,7 @@ test.for([
   [
     { type: 'array', maxItems: 1, items: { type: 'string' } },
     ['x', 'y'],
-    'a: Too many: 2: must have at most 1 items',
+    'a: Too many: 2: must have at most 1 item',
   ],
   [
     { type: 'array', items: { type: 'string' } },
@@ -75,17 +75,17 @@ test.for([
   [
     { type: 'string', anyOf: [{ minLength: 2 }] },
     'x',
-    '[a: Invalid value: "": "a" must validate at least one schema (anyOf), a: Invalid value: "x": a in body should be at least 2 chars long]',
+    '[<nil>: Invalid value: "": "a" must validate at least one schema (anyOf), a: Invalid value: "x": a in body should be at least 2 chars long]',
   ],
   [
     { type: 'object', oneOf: [{ required: ['b'] }, { required: ['c'] }] },
     { b: 1, c: 1 },
-    'a: Invalid value: "": "a" must validate one and only one schema (oneOf). Found 2 valid alternatives',
+    '<nil>: Invalid value: "": "a" must validate one and only one schema (oneOf). Found 2 valid alternatives',
   ],
   [
     { type: 'string', not: { enum: ['x'] } },
     'x',
-    'a: Invalid value: "": "a" must not validate the schema (not)',
+    '<nil>: Invalid value: "": "a" must not validate the schema (not)',
   ],
 ] as const)('%j refuses %j', ([schema, value, message]) => {
   expect(judged(schema, value)).toBe(message);

@@ -3,7 +3,7 @@ import { ipFault } from '../../../go/ip-fault.ts';
 import { goQuote } from '../../../go/go-quote.ts';
 import { func, type Library, method } from '../check/declarations.ts';
 import { boolType, intType, opaqueType, stringType, type Type } from '../check/types.ts';
-import { EvalError, Opaque, type Value } from '../values/value.ts';
+import { EvalError, noOverload, Opaque, type Value } from '../values/value.ts';
 
 export const ipType: Type = opaqueType('net.IP');
 export const cidrType: Type = opaqueType('net.CIDR');
@@ -93,6 +93,15 @@ class Cidr extends Opaque {
 }
 
 /** @throws {EvalError} */
+/** Returns what a text is parsed to; like kube-apiserver, says nothing about the text when it cannot be. @throws {EvalError} */
+function orNoOverload<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (reason) {
+    throw reason instanceof EvalError ? noOverload() : reason;
+  }
+}
+
 function toIp(text: Value): Ip {
   const shown = goQuote(text as string);
   const fault = ipFault(text as string);
@@ -198,7 +207,7 @@ export const addresses: Library = {
         'cidr_contains_ip_string',
         [cidrType, stringType],
         boolType,
-        (c, text) => (c as Cidr).contains(toIp(text).address),
+        (c, text) => (c as Cidr).contains(orNoOverload(() => toIp(text)).address),
       ],
       ['cidr_contains_ip_ip', [cidrType, ipType], boolType, (c, ip) => (c as Cidr).contains(addressOfIp(ip))],
     ),
@@ -208,7 +217,11 @@ export const addresses: Library = {
         'cidr_contains_cidr_string',
         [cidrType, stringType],
         boolType,
-        (c, text) => containsCidr(c as Cidr, toCidr(text)),
+        (c, text) =>
+          containsCidr(
+            c as Cidr,
+            orNoOverload(() => toCidr(text)),
+          ),
       ],
       [
         'cidr_contains_cidr',

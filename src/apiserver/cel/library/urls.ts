@@ -23,6 +23,8 @@ class Url extends Opaque {
 export function parseRequestUri(text: string): GoUrl {
   const bytes = bytesOf(text);
   if (text === '') throw new Error('parse "": empty url');
+  const isRelative = !/^([A-Za-z][A-Za-z0-9+.-]*:|[/:*])/.test(text) && !/[\x00-\x1f\x7f]/.test(text);
+  if (isRelative) throw new Error(`parse ${goQuote(text)}: invalid URI for request`);
   const whole = parseUrl(bytes);
   if (!text.startsWith('/') && whole.scheme === '')
     throw new Error(`parse ${goQuote(text)}: invalid URI for request`);

@@ -15,6 +15,8 @@ const reserved = new Set(
 );
 const beginnings =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+/** What may follow an opening parenthesis. */
+const startsOrCloses = beginnings.replace("'(', ", "'(', ')', ");
 const literalKinds = new Set(['int', 'uint', 'double', 'string', 'bytes']);
 const constants: ReadonlyMap<string, boolean | null> = new Map<string, boolean | null>([
   ['true', true],
@@ -225,6 +227,7 @@ class Parser {
 
   #args(): Expr[] {
     if (this.#takeIf(')')) return [];
+    if (this.#token.kind === 'end') this.#unexpected(startsOrCloses);
     const args = [this.#expression()];
     while (this.#takeIf(',')) args.push(this.#expression());
     this.#close(')');

@@ -65,8 +65,16 @@ export class OciImageService implements ImageService {
     { image, auth }: cri.PullImageRequest,
     { signal }: CallOptions = {},
   ): Promise<cri.PullImageResponse> {
-    const pulled = await this.#deps.pull(named(image), { ...(auth && { auth }), ...(signal && { signal }) });
-    return { imageRef: pulled.id };
+    try {
+      const { id } = await this.#deps.pull(named(image), {
+        ...(auth && { auth }),
+        ...(signal && { signal }),
+      });
+      return { imageRef: id };
+    } catch (reason) {
+      signal?.throwIfAborted();
+      throw pullFailure(reason);
+    }
   }
 
   async removeImage(
@@ -101,6 +109,12 @@ export class OciImageService implements ImageService {
       pinned: false,
     };
   }
+}
+
+/** Returns the failure of a pull; that of an unavailable registry has the name by which the kubelet knows it. */
+function pullFailure(reason: unknown): unknown {
+  if (!(reason instanceof AgentError) || reason.code !== 'unavailable') return reason;
+  return new AgentError('unavailable', `RegistryUnavailable: ${reason.message}`, { cause: reason });
 }
 
 function named(image: cri.ImageSpec | undefined): string {

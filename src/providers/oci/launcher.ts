@@ -284,6 +284,7 @@ function commandOf(
 
 const defaultMasked = [
   '/proc/asound',
+  '/proc/interrupts',
   '/proc/acpi',
   '/proc/kcore',
   '/proc/keys',
@@ -292,8 +293,8 @@ const defaultMasked = [
   '/proc/timer_stats',
   '/proc/sched_debug',
   '/proc/scsi',
-  '/sys/firmware',
   '/sys/devices/virtual/powercap',
+  '/sys/firmware',
 ];
 const defaultReadonly = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 

@@ -13,7 +13,7 @@ import {
   symlinkSync,
   utimesSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Header } from 'tar-stream';
@@ -95,7 +95,7 @@ class Layer {
     }
     const parent = this.#parentOf(elements);
     if (name === opaque) this.#clear(parent);
-    else if (name.startsWith(whiteout)) this.#remove(join(parent, name.slice(whiteout.length)), header.name);
+    else if (name.startsWith(whiteout)) this.#remove(parent, name.slice(whiteout.length), header.name);
     else await this.#write(join(parent, name), header, content);
   }
 
@@ -156,14 +156,13 @@ class Layer {
     }
   }
 
-  #remove(path: string, entry: string): void {
-    const name = basename(path);
-    if (name === '' || name === '.' || name === '..' || dirname(path) === path)
+  #remove(parent: string, name: string, entry: string): void {
+    if (name === '' || name === '.' || name === '..')
       throw new AgentError(
         'invalid_argument',
         `the layer holds ${JSON.stringify(entry)}, which removes no file`,
       );
-    rmSync(path, { recursive: true, force: true });
+    rmSync(join(parent, name), { recursive: true, force: true });
   }
 
   async #write(path: string, header: Header, content: Readable): Promise<void> {

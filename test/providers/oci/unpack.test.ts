@@ -1,0 +1,263 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { type Header, pack } from 'tar-stream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { defaultLimits, unpackLayer, type UnpackLimits } from '../../../src/providers/oci/unpack.ts';
+
+type Entry = Partial<Header> & { readonly name: string; readonly content?: string };
+
+const isRoot = process.getuid?.() === 0;
+let dir: string;
+let root: string;
+let outside: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'podtender-unpack-'));
+  [root, outside] = [join(dir, 'root'), join(dir, 'outside')];
+  mkdirSync(root);
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'secret'), 'of the host');
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function tar(entries: readonly Entry[]): Promise<Buffer> {
+  const archive = pack();
+  for (const { content, ...header } of entries)
+    archive.entry({ mtime: new Date(0), ...header }, content ?? '');
+  archive.finalize();
+  return buffer(archive);
+}
+
+async function unpack(
+  entries: readonly Entry[] | Buffer,
+  limits: UnpackLimits = defaultLimits,
+  tally = { bytes: 0, entries: 0 },
+): Promise<string> {
+  const file = join(dir, 'layer');
+  writeFileSync(file, Buffer.isBuffer(entries) ? entries : await tar(entries));
+  return unpackLayer(file, root, { limits, tally, asRoot: isRoot });
+}
+
+const text = (path: string): string => readFileSync(join(root, path), 'utf8');
+const untouched = (): void => {
+  expect(readdirSync(outside)).toEqual(['secret']);
+  expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('of the host');
+  expect(readdirSync(dir).sort()).toEqual(['layer', 'outside', 'root']);
+};
+
+describe('a layer', () => {
+  test('is unpacked from gzip, zstd and plain archives, and has the digest of the plain one', async () => {
+    const plain = await tar([{ name: 'a', content: 'x' }]);
+    const digest = await unpack(plain);
+    expect(await unpack(gzipSync(plain))).toBe(digest);
+    expect(await unpack(zstdCompressSync(plain))).toBe(digest);
+    expect(text('a')).toBe('x');
+  });
+
+  test('keeps modes, times, set-user-ID bits and, as root, owners', async () => {
+    await unpack([
+      { name: 'bin/', type: 'directory', mode: 0o750, mtime: new Date(1e9) },
+      { name: 'bin/su', mode: 0o4755, uid: 12, gid: 34, content: 'x', mtime: new Date(2e9) },
+      { name: 'bin/sh', type: 'symlink', linkname: 'su', uid: 56, gid: 78 },
+    ]);
+    const [folder, file, link] = [
+      statSync(join(root, 'bin')),
+      statSync(join(root, 'bin/su')),
+      lstatSync(join(root, 'bin/sh')),
+    ];
+    expect([folder.mode & 0o7777, file.mode & 0o7777]).toEqual([isRoot ? 0o750 : 0o750 | 0o700, 0o4755]);
+    expect([folder.mtimeMs, file.mtimeMs]).toEqual([1e9, 2e9]);
+    if (isRoot) expect([file.uid, file.gid, link.uid, link.gid]).toEqual([12, 34, 56, 78]);
+  });
+
+  test('removes files of layers below by whiteouts, which do not stay themselves', async () => {
+    await unpack([
+      { name: 'a/b', content: '1' },
+      { name: 'a/c', content: '2' },
+      { name: 'd', content: '3' },
+    ]);
+    await unpack([{ name: 'a/.wh.b' }, { name: '.wh.d' }]);
+    expect(readdirSync(root)).toEqual(['a']);
+    expect(readdirSync(join(root, 'a'))).toEqual(['c']);
+  });
+
+  test('hides a folder of layers below by an opaque one, wherever its mark stands among its own files', async () => {
+    await unpack([
+      { name: 'a/old', content: '1' },
+      { name: 'a/deep/old', content: '2' },
+    ]);
+    await unpack([
+      { name: 'a/new', content: '3' },
+      { name: 'a/.wh..wh..opq' },
+      { name: 'a/deep/new', content: '4' },
+    ]);
+    expect(readdirSync(join(root, 'a')).sort()).toEqual(['deep', 'new']);
+    expect(readdirSync(join(root, 'a/deep'))).toEqual(['new']);
+  });
+
+  test('replaces a file by a folder, a folder by a file, and a link by a folder', async () => {
+    await unpack([
+      { name: 'a', content: '1' },
+      { name: 'b/c', content: '2' },
+      { name: 'l', type: 'symlink', linkname: 'b' },
+    ]);
+    await unpack([
+      { name: 'a/x', content: '3' },
+      { name: 'b', content: '4' },
+      { name: 'l/', type: 'directory' },
+    ]);
+    expect([text('a/x'), text('b')]).toEqual(['3', '4']);
+    expect(lstatSync(join(root, 'l')).isDirectory()).toBe(true);
+  });
+
+  test('has hard links of one file, FIFOs, and no devices', async () => {
+    await unpack([
+      { name: 'a', content: '1' },
+      { name: 'b', type: 'link', linkname: '/a' },
+      { name: 'f', type: 'fifo' },
+      { name: 'd', type: 'character-device', devmajor: 1, devminor: 3 },
+      { name: 'e', type: 'block-device', devmajor: 7, devminor: 0 },
+    ]);
+    expect(statSync(join(root, 'a')).ino).toBe(statSync(join(root, 'b')).ino);
+    expect(lstatSync(join(root, 'f')).isFIFO()).toBe(true);
+    expect(readdirSync(root).sort()).toEqual(['a', 'b', 'f']);
+  });
+
+  test('writes through its links within the image only', async () => {
+    await unpack([
+      { name: 'usr/lib/', type: 'directory' },
+      { name: 'lib', type: 'symlink', linkname: '/usr/lib' },
+      { name: 'lib/x.so', content: 'x' },
+    ]);
+    expect(text('usr/lib/x.so')).toBe('x');
+    expect(readlinkSync(join(root, 'lib'))).toBe('/usr/lib');
+  });
+});
+
+describe('nothing is written outside the root by', () => {
+  test.each([['../outside/x'], ['a/../../outside/x'], ['/../outside/x'], ['..']])(
+    'an entry %s',
+    async (name) => {
+      await expect(unpack([{ name, content: 'x' }])).rejects.toThrow('which leads out of the image');
+      untouched();
+    },
+  );
+
+  test('an absolute entry, which is below the root', async () => {
+    await unpack([{ name: `${outside}/x`, content: 'x' }]);
+    expect(text(`${outside}/x`)).toBe('x');
+    untouched();
+  });
+
+  test.each([
+    ['absolute', () => outside],
+    ['relative', () => '../outside'],
+  ])('an entry behind an %s link', async (_, target) => {
+    await unpack([
+      { name: 'out', type: 'symlink', linkname: target() },
+      { name: 'out/secret', content: 'changed' },
+      { name: 'out/new/file', content: 'new' },
+    ]);
+    untouched();
+  });
+
+  test('a file in place of a link that leads out', async () => {
+    await unpack([{ name: 'out', type: 'symlink', linkname: join(outside, 'secret') }]);
+    await unpack([{ name: 'out', content: 'own' }]);
+    expect(text('out')).toBe('own');
+    untouched();
+  });
+
+  test.each([['../outside/secret'], ['a/../../outside/secret']])('a hard link to %s', async (linkname) => {
+    await expect(unpack([{ name: 'a', type: 'link', linkname }])).rejects.toThrow(
+      'which leads out of the image',
+    );
+    untouched();
+  });
+
+  test('a hard link behind a link that leads out', async () => {
+    symlinkSync(outside, join(root, 'out'));
+    await expect(unpack([{ name: 'a', type: 'link', linkname: 'out/secret' }])).rejects.toThrow(
+      'a link to "out/secret", where there is no file',
+    );
+    expect(existsSync(join(root, 'a'))).toBe(false);
+  });
+
+  test('a whiteout of the parent folder', async () => {
+    for (const name of ['.wh...', '.wh..', '.wh.', 'a/.wh...'])
+      await expect(unpack([{ name }]), name).rejects.toThrow('which removes no file');
+    untouched();
+  });
+
+  test('a whiteout or an opaque folder behind a link that leads out', async () => {
+    await unpack([
+      { name: 'out', type: 'symlink', linkname: '../outside' },
+      { name: 'out/.wh.secret' },
+      { name: 'out/.wh..wh..opq' },
+    ]);
+    untouched();
+  });
+
+  test('a circle of links', async () => {
+    const circle: readonly Entry[] = [
+      { name: 'a', type: 'symlink', linkname: 'b' },
+      { name: 'b', type: 'symlink', linkname: 'a' },
+      { name: 'a/x', content: 'x' },
+    ];
+    await expect(unpack(circle)).rejects.toThrow('too many levels of symbolic links');
+  });
+});
+
+describe('limits', () => {
+  test('hold for the bytes of all layers, before they are written', async () => {
+    const tally = { bytes: 0, entries: 0 };
+    const limits = { maxBytes: 10, maxEntries: 100 };
+    await unpack([{ name: 'a', content: '123456' }], limits, tally);
+    await expect(unpack([{ name: 'b', content: '12345' }], limits, tally)).rejects.toThrow(
+      'the image unpacks to more than 10 bytes (at "b")',
+    );
+    expect(existsSync(join(root, 'b'))).toBe(false);
+  });
+
+  test('hold for the number of entries', async () => {
+    const many = Array.from({ length: 4 }, (_, at): Entry => ({ name: `d${at}/`, type: 'directory' }));
+    await expect(unpack(many, { maxBytes: 1000, maxEntries: 3 })).rejects.toMatchObject({
+      code: 'resource_exhausted',
+      message: 'the image has more than 3 files (at "d3/")',
+    });
+  });
+
+  test('are not met by what is cut or is no archive', async () => {
+    const whole = await tar([{ name: 'a', content: 'x'.repeat(5000) }]);
+    await expect(unpack(whole.subarray(0, 1500))).rejects.toThrow('the layer cannot be unpacked');
+    await expect(unpack(gzipSync(whole).subarray(0, 40))).rejects.toThrow('the layer cannot be unpacked');
+    await expect(unpack(Buffer.alloc(2048, 'no archive '))).rejects.toThrow('the layer cannot be unpacked');
+  });
+});
+
+test('folders without permissions can be written to while they are unpacked', async () => {
+  await unpack([
+    { name: 'a/', type: 'directory', mode: 0o555 },
+    { name: 'a/b', content: 'x', mode: 0o444 },
+  ]);
+  expect(text('a/b')).toBe('x');
+  chmodSync(join(root, 'a'), 0o755);
+});

@@ -113,7 +113,7 @@ test.for([...new Set(calls)])('the command takes `%s`', async (call) => {
 });
 
 /** docs/joining.md word by word, but for the runtime, the places of files, and the token, which the embedded server has from the start. */
-describe.skipIf(noKubectl !== undefined)('docs/joining.md', { timeout: 60_000 }, () => {
+describe.skipIf(noKubectl !== undefined)('docs/joining.md', { timeout: 120_000 }, () => {
   test('a node joins with the token, rights, files and settings of the guide', async () => {
     const dir = makeDir();
     const etc = join(dir.path, 'etc');
@@ -156,12 +156,11 @@ describe.skipIf(noKubectl !== undefined)('docs/joining.md', { timeout: 60_000 },
       const provider = args.indexOf('--provider');
       args.splice(provider, 2, '--provider', 'memory', `--port=${await freePort()}`, '--healthz-port=0');
       agent = new Podtender({ dataDir: join(dir.path, 'data'), command: 'run', args });
-      const node = await found('a node that is Ready', async () => {
-        const { items } = await client.list<Node>(nodeResource);
-        return items.find(({ status }) =>
-          status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
-        );
-      });
+      const isReady = ({ status }: Node): boolean | undefined =>
+        status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+      const readyNode = async (): Promise<Node | undefined> =>
+        (await client.list<Node>(nodeResource)).items.find(isReady);
+      const node = await found('a node that is Ready', readyNode, { withinMs: 60_000 });
       expect(node.metadata?.name).toBe('e2e');
       expect(readFileSync(join(etc, 'kubelet.conf'), 'utf8')).toContain(server.url);
     } finally {

@@ -303,7 +303,8 @@ class Exchange {
         ...handler,
         onRequestStart: (controller) => {
           this.#controller = controller;
-          if (this.#failure) controller.abort(this.#failure);
+          // unlike an abort, an error here leaves the connection to the requests that wait behind this one
+          if (this.#failure) throw this.#failure;
         },
       },
     );

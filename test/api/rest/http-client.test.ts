@@ -143,6 +143,26 @@ test('calls share a few kept-alive connections', async () => {
   expect(stub.connections).toBeLessThanOrEqual(16);
 });
 
+test('a call that timed out while it waited for a connection leaves the connection open', async () => {
+  const alone = createApiClient({ server }, { clock: systemClock, qps: 0, connections: 1 });
+  const answer = Promise.withResolvers<undefined>();
+  stub.intercept = (_request, response) => {
+    void answer.promise.then(() => {
+      stub.json(response, 200, {});
+    });
+    return true;
+  };
+  const first = alone.get(podResource, ref);
+  await until(() => stub.requests.length === 1);
+  const waiting = [20, 20, 20].map((timeoutMs) => failure(alone.get(podResource, ref, { timeoutMs })));
+  expect((await Promise.all(waiting)).map(({ code }) => code)).toEqual(Array(3).fill('deadline_exceeded'));
+  answer.resolve(undefined);
+  await first;
+  await alone.get(podResource, ref);
+  expect([stub.connections, stub.requests.length]).toEqual([1, 2]);
+  await alone.close();
+});
+
 test('watches do not take the connections of calls', async () => {
   const stop = new AbortController();
   const watches = Array.from({ length: 40 }, async () => {

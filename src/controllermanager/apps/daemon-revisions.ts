@@ -4,7 +4,7 @@ import { rawPatch } from '../../controller/client/patches.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { Client, Reader } from '../../controller/types.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
-import { controllerReference, nameOf, namespaceOf } from '../workload/objects.ts';
+import { controllerReference, nameOf, namespaceOf, revisionData } from '../workload/objects.ts';
 import { templateHash } from '../workload/template-hash.ts';
 import type { ControllerRevision, DaemonSet, Pod } from '../workload/types.ts';
 import { revisionLabel } from './daemon-nodes.ts';
@@ -22,11 +22,6 @@ export interface DaemonRevisions {
   readonly old: readonly ControllerRevision[];
 }
 
-/** What a revision records: a patch that sets the template, which `kubectl rollout undo` applies. */
-const revisionData = ({ spec }: DaemonSet): object => ({
-  spec: { template: { ...spec?.template, $patch: 'replace' } },
-});
-
 const records = (revision: ControllerRevision, data: object): boolean =>
   canonicalJson(revision.data) === canonicalJson(data);
 
@@ -42,7 +37,7 @@ export async function daemonRevisions(set: DaemonSet, access: Access): Promise<D
     await client.list(kinds.ControllerRevision, { namespace, signal }),
     { client, live, owner: set, ownerKind: kinds.DaemonSet, selects: selectorOf(set.spec?.selector), signal },
   );
-  const data = revisionData(set);
+  const data = revisionData(set.spec?.template);
   const same = all.filter((one) => records(one, data)).toSorted((a, b) => a.revision - b.revision);
   const old = all.filter((one) => !same.includes(one));
   const next = 1 + Math.max(0, ...old.map(({ revision }) => revision));

@@ -5,7 +5,14 @@ import { rawPatch } from '../../controller/client/patches.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { Client, Reader } from '../../controller/types.ts';
 import { goJson } from '../../go/go-json.ts';
-import { controllerReference, isControlledBy, nameOf, namespaceOf, safeText } from '../workload/objects.ts';
+import {
+  controllerReference,
+  isControlledBy,
+  nameOf,
+  namespaceOf,
+  revisionData,
+  safeText,
+} from '../workload/objects.ts';
 import type { ControllerRevision, PodTemplate, StatefulSet } from '../workload/types.ts';
 import type { Revision } from './stateful-decisions.ts';
 
@@ -31,11 +38,6 @@ interface Access {
   readonly signal: AbortSignal;
 }
 
-/** What a revision records: a patch that sets the template, which `kubectl rollout undo` applies. */
-const revisionData = ({ spec }: StatefulSet): object => ({
-  spec: { template: { ...spec?.template, $patch: 'replace' } },
-});
-
 const records = (revision: ControllerRevision, data: object): boolean =>
   canonicalJson(revision.data) === canonicalJson(data);
 
@@ -48,7 +50,7 @@ export async function statefulRevisions(set: StatefulSet, access: Access): Promi
   const { client, signal } = access;
   const listed = await client.list(kinds.ControllerRevision, { namespace: namespaceOf(set), signal });
   const all = listed.filter((one) => isControlledBy(one, set)).toSorted((a, b) => a.revision - b.revision);
-  const data = revisionData(set);
+  const data = revisionData(set.spec?.template);
   const last = all.at(-1);
   const next = (last?.revision ?? 0) + 1;
   const same = all.findLast((one) => records(one, data));

@@ -25,7 +25,9 @@ export class Composition {
     this.#compiled = compiled;
     this.#declared = declared;
     this.#type = type;
-    this.declarations = admissionDeclarations(declared).with({ variables: type });
+    // a policy without variables does not know the name
+    const variables: Readonly<Record<string, Type>> = compiled.size > 0 ? { variables: type } : {};
+    this.declarations = admissionDeclarations(declared).with(variables);
   }
 
   static of(variables: readonly JsonObject[], declared: DeclaredVariables): Composition {

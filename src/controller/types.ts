@@ -178,7 +178,12 @@ export interface SubResourceClient {
     patch: Patch,
     options?: PatchOptions & { readonly subResourceBody?: KubeObject },
   ): Promise<T>;
-  apply<T extends KubeObject>(kind: Kind<T>, configuration: T, options: ApplyOptions): Promise<T>;
+  /** Performs a server-side apply; `subResourceBody` is the configuration of a subresource of another kind, such as a Scale. */
+  apply<T extends KubeObject>(
+    kind: Kind<T>,
+    configuration: T,
+    options: ApplyOptions & { readonly subResourceBody?: KubeObject },
+  ): Promise<T>;
 }
 
 /** Client reads and writes objects. Every call rejects with an {@link ApiError} that carries `status` (HTTP) and `reason`. */

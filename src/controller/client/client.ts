@@ -240,9 +240,14 @@ class LiveSubResource implements SubResourceClient {
     return sendPatch(this.#api, kind, object, { patch: sent, options: rest, subresource: this.#name });
   }
 
-  apply<T extends KubeObject>(kind: Kind<T>, configuration: T, options: ApplyOptions): Promise<T> {
-    const request = { patch: applied, options, subresource: this.#name };
-    return sendPatch(this.#api, kind, configuration, request);
+  apply<T extends KubeObject>(
+    kind: Kind<T>,
+    configuration: T,
+    options: ApplyOptions & { readonly subResourceBody?: KubeObject },
+  ): Promise<T> {
+    const { subResourceBody, ...rest } = options;
+    const patch = subResourceBody ? { ...applied, data: () => subResourceBody } : applied;
+    return sendPatch(this.#api, kind, configuration, { patch, options: rest, subresource: this.#name });
   }
 }
 

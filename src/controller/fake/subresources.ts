@@ -110,9 +110,29 @@ export class FakeSubResource implements SubResourceClient {
     return this.#scale(kind, object, body, rest);
   }
 
-  apply<T extends KubeObject>(kind: Kind<T>, configuration: T, options: ApplyOptions): Promise<T> {
+  async apply<T extends KubeObject>(
+    kind: Kind<T>,
+    configuration: T,
+    options: ApplyOptions & Body,
+  ): Promise<T> {
+    const { subResourceBody, ...rest } = options;
+    const applied =
+      this.#name === 'scale'
+        ? await this.#scaled(kind, configuration, subResourceBody)
+        : ((subResourceBody as T | undefined) ?? configuration);
     const patch: Patch = { type: 'apply', data: (object) => object };
-    return this.#client.patchAs(kind, configuration, { patch, options, subresource: this.#name });
+    return this.#client.patchAs(kind, applied, { patch, options: rest, subresource: this.#name });
+  }
+
+  /** Returns the configuration of the object that a Scale stands for. @throws {ApiError} 400, 404 */
+  async #scaled<T extends KubeObject>(
+    kind: Kind<T>,
+    { metadata }: T,
+    scale: KubeObject | undefined,
+  ): Promise<T> {
+    const { name = '', namespace = '' } = metadata ?? {};
+    scaleOf(kind, await this.#client.get(kind, { name, namespace }));
+    return { metadata: { name, namespace }, spec: { replicas: replicasOf(scale) } } as KubeObject as T;
   }
 
   async #scale<T extends KubeObject>(
@@ -122,13 +142,9 @@ export class FakeSubResource implements SubResourceClient {
     options: WriteOptions,
   ): Promise<T> {
     const stored = await this.#client.get(kind, keyOf(object));
-    if (!scale) throw apiErrorOf(badRequest('missing SubResourceBody'));
-    if (scale.kind !== undefined && scale.kind !== 'Scale')
-      throw apiErrorOf(badRequest(`expected Scale, got ${scale.kind}`));
+    const replicas = replicasOf(scale);
     scaleOf(kind, stored);
-    const { replicas } = specOf(jsonOf(scale));
-    if (typeof replicas !== 'number') throw apiErrorOf(badRequest('spec.replicas of the Scale must be set'));
-    const resourceVersion = scale.metadata?.resourceVersion;
+    const resourceVersion = scale?.metadata?.resourceVersion;
     const changed = {
       ...stored,
       metadata: { ...stored.metadata, ...(resourceVersion !== undefined && { resourceVersion }) },
@@ -142,6 +158,16 @@ const keyOf = ({ metadata }: KubeObject): { namespace: string; name: string } =>
   namespace: metadata?.namespace ?? '',
   name: metadata?.name ?? '',
 });
+
+/** @throws {ApiError} 400 for what is no Scale */
+function replicasOf(scale: KubeObject | undefined): number {
+  if (!scale) throw apiErrorOf(badRequest('missing SubResourceBody'));
+  if (scale.kind !== undefined && scale.kind !== 'Scale')
+    throw apiErrorOf(badRequest(`expected Scale, got ${scale.kind}`));
+  const { replicas } = specOf(jsonOf(scale));
+  if (typeof replicas !== 'number') throw apiErrorOf(badRequest('spec.replicas of the Scale must be set'));
+  return replicas;
+}
 
 /** @throws {ApiError} 404 for a kind without a scale */
 function scaleOf(kind: Kind, stored: KubeObject): KubeObject {

@@ -264,6 +264,10 @@ describe('status and other subresources', () => {
     expect((await client.get(Widget, { namespace: ns, name: 'w' })).spec?.size).toBe(4);
     await scale.patch(Widget, created, rawPatch('merge', { spec: { replicas: 2 } }));
     expect((await client.get(Widget, { namespace: ns, name: 'w' })).spec?.size).toBe(2);
+    const applied = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'w', namespace: ns } };
+    const subResourceBody = { ...applied, spec: { replicas: 3 } } as KubeObject;
+    await scale.apply(Widget, created, { fieldOwner: 'hpa', force: true, subResourceBody });
+    expect((await client.get(Widget, { namespace: ns, name: 'w' })).spec?.size).toBe(3);
   });
 
   test('29. a pod is evicted, a token is issued', async () => {

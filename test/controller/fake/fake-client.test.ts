@@ -575,6 +575,24 @@ describe('other subresources', () => {
     expect((await client.get(kinds.Deployment, at('one'))).spec?.replicas).toBe(4);
   });
 
+  test('99a. a scale is applied; another owner of the replicas is a conflict unless forced', async () => {
+    const scale = client.subResource('scale');
+    const found = await client.get(kinds.Deployment, at('one'));
+    const subResourceBody = { kind: 'Scale', metadata: at('one'), spec: { replicas: 5 } } as KubeObject;
+    const apply = (fieldOwner: string, replicas: number) =>
+      scale.apply(kinds.Deployment, found, {
+        fieldOwner,
+        subResourceBody: { ...subResourceBody, spec: { replicas } } as KubeObject,
+      });
+    expect((await apply('hpa', 5)).spec?.replicas).toBe(5);
+    expect((await failure(apply('other', 6))).reason).toBe('Conflict');
+    const forced = { fieldOwner: 'other', force: true, subResourceBody };
+    expect((await scale.apply(kinds.Deployment, found, forced)).spec?.replicas).toBe(5);
+    expect((await failure(scale.apply(kinds.Deployment, found, { fieldOwner: 'hpa' }))).message).toBe(
+      'missing SubResourceBody',
+    );
+  });
+
   test('100. scale of custom resources with replicas; of other kinds 404, without a body 400', async () => {
     const kind = defineKind({ group: 'any.io', version: 'v1', kind: 'Thing' });
     const thing = await client.create(kind, { metadata: at('t'), spec: { replicas: 2 } });

@@ -107,13 +107,20 @@ controllerManagedBy(manager)
     const identity: ObjectOf<typeof kinds.Deployment> = { metadata: { namespace, name } };
     const { object } = await createOrUpdate(client, kinds.Deployment, identity, (deployment) => {
       const labels = { app: 'memcached', memcached: name };
+      // what the API server has set by default stays: otherwise every reconcile would write
+      const { template } = deployment.spec ?? {};
+      const [container] = template?.spec?.containers ?? [];
       deployment.spec = {
         ...deployment.spec,
         replicas: owner.spec.size ?? 1,
         selector: { matchLabels: labels },
         template: {
-          metadata: { labels },
-          spec: { containers: [{ name: 'memcached', image: 'memcached:1.6' }] },
+          ...template,
+          metadata: { ...template?.metadata, labels },
+          spec: {
+            ...template?.spec,
+            containers: [{ ...container, name: 'memcached', image: 'memcached:1.6' }],
+          },
         },
       };
       setControllerReference(owner, deployment, Memcached);

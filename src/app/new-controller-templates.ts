@@ -1,19 +1,23 @@
+import {
+  definitionConversion,
+  managerWebhook,
+  secretRule,
+  type WebhookParts,
+  webhookRules,
+} from './new-controller-webhooks.ts';
+
 /** The files of a new controller. `__KIND__` and the like stand for what the user chooses. */
-export const definitionTemplate = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: __PLURAL__.__GROUP__
-spec:
-  group: __GROUP__
-  scope: Namespaced
-  names: { kind: __KIND__, listKind: __KIND__List, plural: __PLURAL__, singular: __SINGULAR__ }
-  versions:
-    - name: __VERSION__
+/** Returns one version of the definition. */
+const definitionVersion = (
+  version: string,
+  { stored, replicas }: { stored: boolean; replicas: string },
+): string =>
+  `    - name: ${version}
       served: true
-      storage: true
+      storage: ${stored}
       subresources: { status: {} }
       additionalPrinterColumns:
-        - { name: Replicas, type: integer, jsonPath: .spec.replicas }
+        - { name: Replicas, type: integer, jsonPath: .spec.${replicas} }
         - { name: Ready, type: integer, jsonPath: .status.readyReplicas }
       schema:
         openAPIV3Schema:
@@ -29,7 +33,7 @@ spec:
               required: [image]
               properties:
                 image: { type: string, minLength: 1, description: The image to run. }
-                replicas: { type: integer, format: int32, minimum: 0, default: 1, description: How many pods run. }
+                ${replicas}: { type: integer, format: int32, minimum: 0, default: 1, description: How many pods run. }
             status:
               type: object
               properties:
@@ -51,7 +55,21 @@ spec:
                       message: { type: string }
 `;
 
-export const reconcilerTemplate = `import {
+/** Returns the definition. @param older a version in which `replicas` is called `size` */
+export const definitionOf = (older: string | undefined): string =>
+  `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: __PLURAL__.__GROUP__
+spec:
+  group: __GROUP__
+  scope: Namespaced
+  names: { kind: __KIND__, listKind: __KIND__List, plural: __PLURAL__, singular: __SINGULAR__ }
+${older === undefined ? '' : definitionConversion}  versions:
+${definitionVersion('__VERSION__', { stored: true, replicas: 'replicas' })}${older === undefined ? '' : definitionVersion(older, { stored: false, replicas: 'size' })}`;
+
+export const reconcilerTemplate = `import { isDeepStrictEqual } from 'node:util';
+import {
   type Client,
   createOrUpdate,
   ignoreNotFound,
@@ -84,13 +102,17 @@ export class __KIND__Reconciler implements Reconciler {
     const wanted: Deployment = { metadata: { namespace, name } };
     const { result, object } = await createOrUpdate(this.#client, kinds.Deployment, wanted, (deployment) => {
       const labels = { app: name };
+      // what the API server has set by default stays: otherwise every reconcile would write
+      const { template } = deployment.spec ?? {};
+      const [container] = template?.spec?.containers ?? [];
       deployment.spec = {
         ...deployment.spec,
         replicas: owner.spec.replicas ?? 1,
         selector: { matchLabels: labels },
         template: {
-          metadata: { labels },
-          spec: { containers: [{ name: 'main', image: owner.spec.image }] },
+          ...template,
+          metadata: { ...template?.metadata, labels },
+          spec: { ...template?.spec, containers: [{ ...container, name: 'main', image: owner.spec.image }] },
         },
       };
       setControllerReference(owner, deployment, __KIND__);
@@ -115,7 +137,7 @@ export class __KIND__Reconciler implements Reconciler {
       readyReplicas,
       conditions: [this.#stamped(condition, before)],
     };
-    if (JSON.stringify(next) === JSON.stringify(owner.status)) return;
+    if (isDeepStrictEqual(next, owner.status)) return;
     await this.#client.status.patch(__KIND__, { ...owner, status: next }, mergeFrom(owner));
   }
 
@@ -131,7 +153,8 @@ export class __KIND__Reconciler implements Reconciler {
 }
 `;
 
-export const mainTemplate = `import {
+/** Returns `src/main.ts`. @param webhooks those that the manager serves, if any */
+export const mainOf = (webhooks: WebhookParts | undefined): string => `import {
   controllerManagedBy,
   kinds,
   loadConnection,
@@ -140,16 +163,16 @@ export const mainTemplate = `import {
 } from 'podtender/controller';
 import { __KIND__Reconciler } from './reconciler.ts';
 import { __KIND__ } from './types.ts';
-
+${webhooks ? "import { addWebhooks } from './webhooks.ts';\n" : ''}
 const manager = new Manager({
   connection: await loadConnection(),
   leaderElection: { id: '__NAME__.__GROUP__' },
   metrics: { bindAddress: ':8080' },
   healthProbeBindAddress: ':8081',
-});
+${webhooks ? managerWebhook(webhooks) : ''}});
 manager.addHealthzCheck('ping', () => undefined);
 manager.addReadyzCheck('ping', () => undefined);
-
+${webhooks ? "addWebhooks(manager);\nmanager.addReadyzCheck('webhooks', manager.webhookServer.startedChecker());\n" : ''}
 controllerManagedBy(manager)
   .for(__KIND__)
   .owns(kinds.Deployment)
@@ -160,62 +183,50 @@ await manager.start(setupSignalHandler());
 
 export const testTemplate = `import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { controllerManagedBy, kinds, Manager } from 'podtender/controller';
+import { type Controller, controllerManagedBy, kinds, Manager } from 'podtender/controller';
+import { AuditLog, ControllerDriver } from 'podtender/controller/controllertest';
 import { TestEnvironment } from 'podtender/controller/envtest';
 import { __KIND__Reconciler } from '../src/reconciler.ts';
 import { __KIND__ } from '../src/types.ts';
 
 const env = new TestEnvironment({ crds: [new URL('../config/crd.yaml', import.meta.url).pathname] });
-const stop = new AbortController();
 const key = { namespace: 'default', name: 'web' };
 let manager: Manager;
-let ended: Promise<void>;
+let controller: Controller;
+let driver: ControllerDriver;
 
 before(async () => {
   manager = new Manager({ connection: await env.start() });
-  controllerManagedBy(manager)
+  controller = controllerManagedBy(manager)
     .for(__KIND__)
     .owns(kinds.Deployment)
     .complete(new __KIND__Reconciler(manager.client));
-  ended = manager.start(stop.signal);
+  // it reconciles when a test says run()
+  driver = new ControllerDriver(manager, controller);
+  await driver.start();
 });
 
 after(async () => {
-  stop.abort();
-  await ended;
+  await driver.stop();
   await env.stop();
 });
-
-/** Reads until it is wanted, at most 10 s. */
-async function eventually<T>(read: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
-  for (let left = 500; ; left--) {
-    const value = await read().catch((error: unknown) => {
-      if (left === 0) throw error;
-      return undefined;
-    });
-    if (value !== undefined && wanted(value)) return value;
-    assert.ok(left > 0, \`still \${JSON.stringify(value)} after 10 s\`);
-    await sleep(20);
-  }
-}
 
 test('a __KIND__ gets a Deployment, and its status says how many pods are ready', async () => {
   const { apiReader, client } = manager;
   await client.create(__KIND__, { metadata: key, spec: { image: 'nginx', replicas: 2 } });
-  const deployment = await eventually(
-    () => apiReader.get(kinds.Deployment, key),
-    ({ spec }) => spec?.replicas === 2,
-  );
+  await driver.run();
+  const deployment = await apiReader.get(kinds.Deployment, key);
+  assert.equal(deployment.spec?.replicas, 2);
   assert.equal(deployment.metadata?.ownerReferences?.[0]?.kind, '__KIND__');
-  const condition = (status: string) => (object: __KIND__) => object.status?.conditions?.[0]?.status === status;
-  await eventually(() => apiReader.get(__KIND__, key), condition('False'));
+  const waiting = await apiReader.get(__KIND__, key);
+  assert.equal(waiting.status?.conditions?.[0]?.status, 'False');
 
   // no controller runs Deployments in the test environment: the test says that the pods are ready
   const status = { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 };
-  const now = await apiReader.get(kinds.Deployment, key);
-  await client.status.update(kinds.Deployment, { ...now, status });
-  const ready = await eventually(() => apiReader.get(__KIND__, key), condition('True'));
+  await client.status.update(kinds.Deployment, { ...deployment, status });
+  await driver.run();
+  const ready = await apiReader.get(__KIND__, key);
+  assert.equal(ready.status?.conditions?.[0]?.status, 'True');
   assert.equal(ready.status?.readyReplicas, 2);
 });
 
@@ -223,14 +234,20 @@ test('a change of the spec is brought to the Deployment', async () => {
   const { apiReader, client } = manager;
   const now = await apiReader.get(__KIND__, key);
   await client.update(__KIND__, { ...now, spec: { ...now.spec, replicas: 3 } });
-  await eventually(
-    () => apiReader.get(kinds.Deployment, key),
-    ({ spec }) => spec?.replicas === 3,
-  );
+  await driver.run();
+  assert.equal((await apiReader.get(kinds.Deployment, key)).spec?.replicas, 3);
+});
+
+test('a reconcile writes nothing when all is as it should be', async () => {
+  await driver.run();
+  const log = new AuditLog(env);
+  await controller.reconcile(key, new AbortController().signal);
+  log.assertNoWrites();
 });
 `;
 
-export const deploymentTemplate = `apiVersion: v1
+/** Returns `config/deploy.yaml`. @param webhooks those that the manager serves, if any */
+export const deploymentOf = (webhooks: WebhookParts | undefined): string => `apiVersion: v1
 kind: Namespace
 metadata: { name: __NAME__-system }
 ---
@@ -247,7 +264,7 @@ rules:
   - { apiGroups: [__GROUP__], resources: [__PLURAL__/finalizers], verbs: [update] }
   - { apiGroups: [apps], resources: [deployments], verbs: [get, list, watch, create, update, patch, delete] }
   - { apiGroups: [''], resources: [events], verbs: [create, patch] }
----
+${webhooks ? webhookRules(webhooks) : ''}---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: { name: __NAME__ }
@@ -259,7 +276,7 @@ kind: Role
 metadata: { name: __NAME__-leader-election, namespace: __NAME__-system }
 rules:
   - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update, patch] }
----
+${webhooks ? secretRule : ''}---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: { name: __NAME__-leader-election, namespace: __NAME__-system }
@@ -283,17 +300,18 @@ spec:
           ports:
             - { name: metrics, containerPort: 8080 }
             - { name: health, containerPort: 8081 }
-          livenessProbe: { httpGet: { path: /healthz, port: health } }
+${webhooks ? '            - { name: webhooks, containerPort: 9443 }\n' : ''}          livenessProbe: { httpGet: { path: /healthz, port: health } }
           readinessProbe: { httpGet: { path: /readyz, port: health } }
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }
 `;
 
-export const readmeTemplate = `# __NAME__
+/** Returns `README.md`. */
+export const readmeOf = (webhooks: boolean): string => `# __NAME__
 
 A controller of __KIND__ (__GROUP__/__VERSION__), made by \`podtender new-controller\`.
 
 - \`npm install\`, then \`npm test\` runs it against an API server in the test's own process, and \`npm run check\` checks the types.
 - \`kubectl apply -f config/crd.yaml\`, then \`npm start\` runs it against the cluster of \`KUBECONFIG\`.
 - After a change of \`config/crd.yaml\`, \`npm run generate\` writes \`src/types.ts\` again.
-- \`docker build -t __NAME__ .\` and \`kubectl apply -f config/crd.yaml -f config/deploy.yaml\` run it in the cluster.
+${webhooks ? '- `config/webhooks.yaml` has the webhooks and their Service; the manager makes the certificate, and writes its authority there.\n' : ''}- \`docker build -t __NAME__ .\` and \`kubectl apply -f config/crd.yaml -f config/deploy.yaml${webhooks ? ' -f config/webhooks.yaml' : ''}\` run it in the cluster.
 `;

@@ -12,6 +12,8 @@ interface Raw {
   readonly group: string;
   readonly kind: string;
   readonly apiVersion: string;
+  readonly webhook?: boolean;
+  readonly conversion?: string;
 }
 
 /** Adds the commands for authors of controllers: `new-controller` and `generate-types`. */
@@ -27,13 +29,15 @@ export function addControllerCommands(
     .requiredOption('--group <group>', 'API group of the kind, such as cache.example.com')
     .requiredOption('--kind <kind>', 'kind that is reconciled, such as Memcached')
     .option('--api-version <version>', 'version of the kind', 'v1alpha1')
+    .option('--webhook', 'add webhooks for defaults and validation')
+    .option('--conversion <version>', 'add this older version of the kind, and a webhook that converts it')
     .helpOption('-h, --help', 'print this help')
     .addHelpText(
       'after',
       '\nExamples:\n  podtender new-controller my-cache --group cache.example.com --kind Memcached\n',
     )
-    .action(async (name: string, { group, kind, apiVersion }: Raw) => {
-      await acts.newController({ name, group, kind, apiVersion, cwd, version });
+    .action(async (name: string, raw: Raw) => {
+      await acts.newController({ name, ...raw, cwd, version });
     });
   program
     .command('generate-types')

@@ -60,9 +60,17 @@ export async function installCrds(
   sources: readonly (string | object)[],
   clock: Clock = systemClock,
 ): Promise<readonly Manifest[]> {
+  return installRead(connection, await readCrds(sources), clock);
+}
+
+/** As {@link installCrds}, of definitions that were read already. */
+export async function installRead(
+  connection: ApiConnection,
+  read: readonly ReadManifest[],
+  clock: Clock,
+): Promise<readonly Manifest[]> {
   const client = createApiClient(connection, { clock, qps: 0 });
   try {
-    const read = await readCrds(sources);
     const installed: Manifest[] = [];
     for (const one of read) installed.push(await createOrReplace(client, definitionResource, one));
     const deadline = clock.now() + servedWithinMs;

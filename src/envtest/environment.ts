@@ -12,13 +12,24 @@ import {
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { ControlPlane, TestUser } from './control-plane.ts';
-import { installCrds } from './crds.ts';
+import { installRead, readCrds } from './crds.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
-import { installWebhooks, type WebhookPlace, webhookPlace, type WebhookServing } from './webhooks.ts';
+import type { ReadManifest } from './manifests.ts';
+import {
+  convertedLocally,
+  convertsByService,
+  installWebhooks,
+  type WebhookPlace,
+  webhookPlace,
+  type WebhookServing,
+} from './webhooks.ts';
 
 /** Options of a test environment; every one has a default. */
 export interface TestEnvironmentOptions {
-  /** CustomResourceDefinitions: files, folders and objects. They are served when {@link TestEnvironment.start} resolves. */
+  /**
+   * CustomResourceDefinitions: files, folders and objects. They are served when {@link TestEnvironment.start} resolves. Versions that a
+   * service converts are converted at {@link TestEnvironment.webhookServer} instead.
+   */
   readonly crds?: readonly (string | object)[];
   /**
    * Webhook configurations: files, folders and objects. Webhooks that name a service are called at {@link TestEnvironment.webhookServer}
@@ -76,11 +87,10 @@ export class TestEnvironment {
     this.#plane = plane;
     try {
       await this.#createNamespaces(plane.connection, namespaces);
-      if (crds.length > 0) await installCrds(plane.connection, crds, this.#clock);
-      if (webhooks.length > 0) {
+      const definitions = await readCrds(crds);
+      if (webhooks.length > 0 || definitions.some(({ object }) => convertsByService(object)))
         this.#place = await webhookPlace(this.#clock);
-        await installWebhooks(plane.connection, webhooks, { place: this.#place, clock: this.#clock });
-      }
+      await this.#install(plane.connection, definitions);
       return plane.connection;
     } catch (reason) {
       await this.stop();
@@ -128,6 +138,17 @@ export class TestEnvironment {
     [this.#plane, this.#place] = [undefined, undefined];
     place?.remove();
     await plane?.stop();
+  }
+
+  async #install(connection: ApiConnection, definitions: readonly ReadManifest[]): Promise<void> {
+    const [place, clock] = [this.#place, this.#clock];
+    const local = definitions.map(({ object, from }) => ({
+      object: place ? convertedLocally(object, place) : object,
+      from,
+    }));
+    if (local.length > 0) await installRead(connection, local, clock);
+    const { webhooks = [] } = this.#options;
+    if (place && webhooks.length > 0) await installWebhooks(connection, webhooks, { place, clock });
   }
 
   #running(): ControlPlane {

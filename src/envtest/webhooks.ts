@@ -99,6 +99,32 @@ const locally = (object: Manifest, place: WebhookServing): Manifest => ({
   ),
 });
 
+interface Conversion {
+  readonly strategy?: string;
+  readonly webhook?: { readonly clientConfig?: ClientConfig };
+}
+
+const conversionOf = ({ spec }: Manifest): Conversion | undefined =>
+  (spec as { readonly conversion?: Conversion } | undefined)?.conversion;
+
+/** True for a definition whose versions a Service converts. */
+export const convertsByService = (definition: Manifest): boolean =>
+  conversionOf(definition)?.webhook?.clientConfig?.service !== undefined;
+
+/** Returns a definition whose versions are converted at the tests' server, if it names a Service for that. */
+export function convertedLocally(definition: Manifest, place: WebhookServing): Manifest {
+  if (!convertsByService(definition)) return definition;
+  const { webhook = {}, ...conversion } = conversionOf(definition) ?? {};
+  const clientConfig = localConfig(webhook.clientConfig ?? {}, place);
+  return {
+    ...definition,
+    spec: {
+      ...(definition['spec'] as object),
+      conversion: { ...conversion, webhook: { ...webhook, clientConfig } },
+    },
+  };
+}
+
 /**
  * Creates or updates webhook configurations; webhooks that name a service are called at the tests' own server.
  *

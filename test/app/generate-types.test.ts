@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { generateTypes } from '../../src/app/generate-types.ts';
-import { definitionTemplate } from '../../src/app/new-controller-templates.ts';
+import { definitionOf } from '../../src/app/new-controller-templates.ts';
 
 test('definitions are read from files and written as a module', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'pt-types-'));
   try {
-    const crd = definitionTemplate
+    const crd = definitionOf
       .replaceAll('__KIND__', 'Memcached')
       .replaceAll('__GROUP__', 'example.com')
       .replaceAll('__VERSION__', 'v1')

@@ -21,16 +21,14 @@ const options = () => ({
 
 const folders: Readonly<Record<string, string>> = {
   '/controller': 'controller/index.ts',
+  '/controller/controllertest': 'controller/controllertest/index.ts',
   '/controller/envtest': 'envtest/index.ts',
+  '/controller/webhook': 'controller/webhook/index.ts',
 };
 
-test('the tests of a new controller pass as generated', { timeout: 60_000 }, async () => {
-  const files = await newControllerProject(options());
-  expect(files).toEqual(
-    expect.arrayContaining(
-      ['config/crd.yaml', 'src/reconciler.ts', 'Dockerfile'].map((file) => `my-cache/${file}`),
-    ),
-  );
+/** Writes a project whose imports lead into this checkout, and runs its tests. */
+async function tested(more: object): Promise<{ readonly files: readonly string[]; readonly report: string }> {
+  const files = await newControllerProject({ ...options(), ...more });
   symlinkSync(join(root, 'node_modules'), join(dir, 'my-cache/node_modules'));
   for (const file of files.filter((name) => name.endsWith('.ts'))) {
     const text = readFileSync(join(dir, file), 'utf8').replaceAll(
@@ -39,16 +37,39 @@ test('the tests of a new controller pass as generated', { timeout: 60_000 }, asy
     );
     writeFileSync(join(dir, file), text);
   }
-  const report = execFileSync(process.execPath, ['--test', 'test/reconciler.test.ts'], {
+  const report = execFileSync(process.execPath, ['--test', 'test/*.test.ts'], {
     encoding: 'utf8',
     cwd: join(dir, 'my-cache'),
   });
-  expect(report).toMatch(/pass 2\n/);
-  const manifest = readFileSync(join(dir, 'my-cache/config/deploy.yaml'), 'utf8');
-  const kinds = parseAllDocuments(manifest).map((document) => (document.toJS() as { kind: string }).kind);
-  expect(kinds).toEqual([
+  return { files, report };
+}
+
+const kindsIn = (file: string): readonly string[] =>
+  parseAllDocuments(readFileSync(join(dir, 'my-cache/config', file), 'utf8')).map(
+    (document) => (document.toJS() as { kind: string }).kind,
+  );
+
+test('the tests of a new controller pass as generated', { timeout: 120_000 }, async () => {
+  const { files, report } = await tested({});
+  expect(files).toEqual(
+    expect.arrayContaining(
+      ['config/crd.yaml', 'src/reconciler.ts', 'Dockerfile'].map((file) => `my-cache/${file}`),
+    ),
+  );
+  expect(report).toMatch(/pass 3\n/);
+  expect(kindsIn('deploy.yaml')).toEqual([
     ...['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'],
     'Deployment',
+  ]);
+});
+
+test('… and with webhooks for defaults, validation and an older version', { timeout: 120_000 }, async () => {
+  const { report } = await tested({ apiVersion: 'v1', webhook: true, conversion: 'v1alpha1' });
+  expect(report).toMatch(/pass 6\n/);
+  expect(kindsIn('webhooks.yaml')).toEqual([
+    'Service',
+    'MutatingWebhookConfiguration',
+    'ValidatingWebhookConfiguration',
   ]);
 });
 
@@ -57,6 +78,8 @@ test.for([
   [{ group: 'cache' }, '--group "cache" cannot be used: it must look like cache.example.com'],
   [{ kind: 'memcached' }, '--kind "memcached" cannot be used: it must look like Memcached'],
   [{ apiVersion: '1' }, '--api-version "1" cannot be used: it must look like v1alpha1'],
+  [{ conversion: 'old' }, '--conversion "old" cannot be used: it must look like v1alpha1'],
+  [{ conversion: 'v1alpha1' }, 'it must be another version than --api-version'],
 ] as const)('%o is refused', async ([change, message]) => {
   await expect(newControllerProject({ ...options(), ...change })).rejects.toThrow(message);
 });

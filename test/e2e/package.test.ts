@@ -105,8 +105,15 @@ describe('the packed package', { timeout: 300_000 }, () => {
 
   test('a project of new-controller type-checks, its tests pass as generated, and its types are generated again', () => {
     const program = join(consumer.package, 'bin/podtender.mjs');
-    const kind = ['--group', 'cache.example.com', '--kind', 'Memcached'];
-    const written = consumer.run(process.execPath, [program, 'new-controller', 'my-cache', ...kind]);
+    const kind = ['--group', 'cache.example.com', '--kind', 'Memcached', '--api-version', 'v1'];
+    const webhooks = ['--webhook', '--conversion', 'v1alpha1'];
+    const written = consumer.run(process.execPath, [
+      program,
+      'new-controller',
+      'my-cache',
+      ...kind,
+      ...webhooks,
+    ]);
     expect(written, written.output).toMatchObject({ code: 0 });
     const again = consumer.run(process.execPath, [program, 'generate-types', 'my-cache/config/crd.yaml']);
     expect(again.output).toContain('export const Memcached: Kind<Memcached> = defineKind<Memcached>({');
@@ -117,7 +124,7 @@ describe('the packed package', { timeout: 300_000 }, () => {
     });
     const tests = consumer.run(process.execPath, ['--test', 'my-cache/test/*.test.ts']);
     expect(tests, tests.output).toMatchObject({ code: 0 });
-    expect(tests.output).toMatch(/pass 2\n/);
+    expect(tests.output).toMatch(/pass 6\n/);
   });
 
   test('publint and @arethetypeswrong/cli find nothing', () => {

@@ -8,7 +8,7 @@ import { definitionOf } from '../../src/app/new-controller-templates.ts';
 test('definitions are read from files and written as a module', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'pt-types-'));
   try {
-    const crd = definitionOf
+    const crd = definitionOf(undefined)
       .replaceAll('__KIND__', 'Memcached')
       .replaceAll('__GROUP__', 'example.com')
       .replaceAll('__VERSION__', 'v1')

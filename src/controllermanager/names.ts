@@ -5,6 +5,7 @@ import { addStatefulSets } from './apps/stateful-set-controller.ts';
 import { addCronJobs } from './batch/cron-job-controller.ts';
 import { addJobs } from './batch/job-controller.ts';
 import { addTtlAfterFinished } from './batch/ttl-controller.ts';
+import { addAutoscalers } from './autoscaling/autoscaler-controller.ts';
 import { addEndpointSlices } from './discovery/endpoint-slice-controller.ts';
 import { addEndpoints } from './discovery/endpoints-controller.ts';
 import { addEndpointSliceMirroring } from './discovery/mirroring-controller.ts';
@@ -26,6 +27,7 @@ export type ControllerName =
   | 'endpoints-controller'
   | 'endpointslice-controller'
   | 'endpointslice-mirroring-controller'
+  | 'horizontal-pod-autoscaler-controller'
   | 'job-controller'
   | 'replicaset-controller'
   | 'replicationcontroller-controller'
@@ -48,6 +50,10 @@ export const initializers: Readonly<Record<ControllerName, Initializer>> = {
   'endpoints-controller': { add: addEndpoints },
   'endpointslice-controller': { add: addEndpointSlices },
   'endpointslice-mirroring-controller': { add: addEndpointSliceMirroring },
+  'horizontal-pod-autoscaler-controller': {
+    add: addAutoscalers,
+    kind: { group: 'autoscaling', resource: 'horizontalpodautoscalers' },
+  },
   'disruption-controller': { add: addDisruption },
 };
 

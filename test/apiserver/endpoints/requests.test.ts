@@ -230,6 +230,17 @@ test('a kind warns of itself where there is something to do with it', async () =
   expect((await call(server, 'GET', path)).headers.warning).toContain('v1 ComponentStatus is deprecated');
 });
 
+test('the components that kube-apiserver names are listed, and each is read by its name', async () => {
+  const path = '/api/v1/componentstatuses';
+  const items = ['controller-manager', 'scheduler', 'etcd-0'].map((name) => ({ metadata: { name } }));
+  expect((await call(server, 'GET', path)).body).toMatchObject({ items });
+  expect((await call(server, 'GET', `${path}/etcd-0`)).body).toMatchObject({
+    kind: 'ComponentStatus',
+    conditions: [{ type: 'Healthy', status: 'True' }],
+  });
+  expect(await textOf('GET', `${path}/other`)).toMatchObject({ status: 404 });
+});
+
 test('a pod without a node has no log yet', async () => {
   const { status, type } = await textOf('GET', `${podsPath}/p/log`);
   expect([status, type]).toEqual([204, '']);

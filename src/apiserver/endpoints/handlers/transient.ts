@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { objectAt } from '../../../apimachinery/json.ts';
+import { type JsonObject, nameOf, objectAt } from '../../../apimachinery/json.ts';
 import { groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
 import { manageUpdate } from '../../../apimachinery/managed-fields/managed-fields.ts';
 import { methodNotAllowed, StatusError } from '../../../apimachinery/status-error.ts';
@@ -77,18 +77,27 @@ export async function answerReview(call: Call, deps: TransientDeps): Promise<voi
   }
 }
 
-/** Answers component statuses: there is only the storage, and it is healthy. @throws {StatusError} */
+const health = (name: string, status: string, message: string): JsonObject => ({
+  metadata: { name },
+  conditions: [{ type: 'Healthy', status, message }],
+});
+
+/** The components that kube-apiserver names. The objects' storage answers for itself; nothing probes the others. */
+const components: readonly JsonObject[] = [
+  health('controller-manager', 'Unknown', 'not probed'),
+  health('scheduler', 'Unknown', 'not probed'),
+  health('etcd-0', 'True', 'ok'),
+];
+
+/** Answers component statuses. @throws {StatusError} 404 for another name */
 export async function answerComponents({ request, response, target }: Call): Promise<void> {
   readOnly(request);
   const representation = negotiate(request.raw.headers.accept);
-  const items = [
-    { metadata: { name: 'storage' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] },
-  ];
-  if (target.name !== '')
+  const item = components.find((one) => nameOf(one) === target.name);
+  if (target.name !== '' && !item)
     throw new StatusError(404, 'NotFound', `Component not found: ${target.name}`, { details: {} });
-  await sendBody(request.raw, response, {
-    status: 200,
-    representation,
-    body: { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items },
-  });
+  const body = item
+    ? { kind: 'ComponentStatus', apiVersion: 'v1', ...item }
+    : { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items: components };
+  await sendBody(request.raw, response, { status: 200, representation, body });
 }

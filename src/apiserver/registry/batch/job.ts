@@ -78,8 +78,8 @@ function withSelector(job: JsonObject): JsonObject {
     'batch.kubernetes.io/controller-uid': uid,
     ...objectAt(selector, 'matchLabels'),
   };
-  // labels that were taken from the template get the generated ones too: in Kubernetes both are one map
-  const shared = labelsOf(job) === labelsOf(template);
+  // a job without labels of its own has those of its template, the generated ones included
+  const shared = labelsOf(job) === labelsOf(template) || Object.keys(labelsOf(job)).length === 0;
   return {
     ...job,
     ...(shared && { metadata: { ...metadataOf(job), labels } }),

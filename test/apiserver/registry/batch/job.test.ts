@@ -34,6 +34,13 @@ test('a job selects its pods by its UID and gets its defaults', () => {
   expect(cellsOf('batch/jobs', object).slice(0, 5)).toEqual(['one', 'Running', '0/1', '', '0s']);
 });
 
+test('a job without labels has those that its template gets', () => {
+  const { object } = new OneKind(jobStrategy).create({
+    spec: { template: { spec: template(never)['spec'] } },
+  });
+  expect(object['metadata']).toMatchObject({ labels: generated });
+});
+
 test('defaults depend on what is given', () => {
   const policy = { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] }] };
   const { object } = new OneKind(jobStrategy).create({

@@ -4,7 +4,7 @@ import type { Client, KubeObject, ObjectOf, Request } from '../../controller/typ
 import { enqueueRequestsFromMapFunc, type EventHandler } from '../../controller/handler/handler.ts';
 import type { UpdateEvent } from '../../controller/handler/event.ts';
 import { kinds } from '../../controller/kinds.ts';
-import { predicateFuncs } from '../../controller/predicate/predicate.ts';
+import { predicateFuncs, type Predicate } from '../../controller/predicate/predicate.ts';
 import { createdMs, isDeleted, nameOf, namespaceOf } from '../workload/objects.ts';
 import { isReady } from '../workload/pods.ts';
 import type { Pod, Service } from '../workload/types.ts';
@@ -76,7 +76,7 @@ const traits = (pod: Pod): unknown => [
 ];
 
 /** Lets the changes of pods pass that endpoints show. */
-export const endpointChanges = predicateFuncs<Pod>({
+export const endpointChanges: Predicate<Pod> = predicateFuncs<Pod>({
   update: ({ objectOld, objectNew }: UpdateEvent<Pod>) => !sameJson(traits(objectOld), traits(objectNew)),
 });
 

@@ -31,7 +31,7 @@ const quantityType: Type = libraryType('kubernetes.Quantity');
 
 /** A quantity as a value of an expression; unlike that of admission it has operators. */
 export class Amount extends Opaque {
-  readonly type = quantityType;
+  readonly type: Type = quantityType;
   readonly quantity: Quantity;
 
   constructor(quantity: Quantity) {

@@ -33,7 +33,7 @@ const largest = 10 * 1024;
 
 const modes = ['All', 'ExactCount'];
 /** Effects of device taints, in the order of messages. */
-export const deviceTaintEffects = ['NoExecute', 'NoSchedule', 'None'];
+export const deviceTaintEffects: readonly string[] = ['NoExecute', 'NoSchedule', 'None'];
 
 const withOperator = (toleration: JsonObject): JsonObject => ({
   ...toleration,

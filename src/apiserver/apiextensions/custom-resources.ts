@@ -1,5 +1,12 @@
 import { findKind, type Kind } from '../../apimachinery/kinds.ts';
-import { type JsonObject, listAt, objectAt, sameJson } from '../../apimachinery/json.ts';
+import {
+  type JsonObject,
+  listAt,
+  metadataOf,
+  objectAt,
+  sameJson,
+  stringAt,
+} from '../../apimachinery/json.ts';
 import type { Strategy } from '../registry/strategy.ts';
 import type { Store } from '../storage/store.ts';
 import { type CustomKind, customKindsOf } from './custom-kinds.ts';
@@ -13,14 +20,30 @@ import { definitionKind } from './definition-strategy.ts';
 interface Served {
   readonly definition: JsonObject;
   readonly kinds: readonly CustomKind[];
+  /** Aborts when the spec or the accepted names change, or the definition goes. */
+  readonly replacement: AbortController;
 }
+
+const acceptedNamesOf = (definition: JsonObject): unknown => objectAt(definition, 'status')['acceptedNames'];
+
+/** Reports whether watches of a definition's objects go on in its next state. */
+const keepsWatches = (a: JsonObject, b: JsonObject): boolean =>
+  stringAt(metadataOf(a), 'uid') === stringAt(metadataOf(b), 'uid') &&
+  sameJson(a['spec'], b['spec']) &&
+  sameJson(acceptedNamesOf(a), acceptedNamesOf(b));
 
 /** Whether two states of a definition serve the same. */
 const servesSame = (a: JsonObject, b: JsonObject): boolean =>
-  sameJson(a['spec'], b['spec']) &&
+  keepsWatches(a, b) &&
   isEstablished(a) === isEstablished(b) &&
-  sameJson(objectAt(a, 'status')['acceptedNames'], objectAt(b, 'status')['acceptedNames']) &&
   listAt(objectAt(a, 'status'), 'storedVersions')[0] === listAt(objectAt(b, 'status'), 'storedVersions')[0];
+
+/** Returns what is served of a definition after a change. */
+function nextOf(previous: Served | undefined, definition: JsonObject): Served {
+  const isKept = previous && keepsWatches(previous.definition, definition);
+  const replacement = isKept ? previous.replacement : new AbortController();
+  return { definition, kinds: customKindsOf(definition), replacement };
+}
 
 /** The kinds that CustomResourceDefinitions declare, as they stand in the store. */
 export class CustomResources {
@@ -31,6 +54,7 @@ export class CustomResources {
   #all: readonly CustomKind[] = [];
   readonly #strategies = new WeakMap<Kind, Strategy>();
   readonly #customs = new WeakMap<Kind, CustomKind>();
+  readonly #replacements = new WeakMap<Kind, AbortSignal>();
 
   constructor(store: Store, deps: ConversionDeps) {
     this.#store = store;
@@ -47,15 +71,20 @@ export class CustomResources {
     for (const { key, object } of this.#store.list(definitionKind.storage)) {
       const previous = before.get(key);
       const same = previous !== undefined && servesSame(previous.definition, object);
-      now.set(key, same ? previous : { definition: object, kinds: customKindsOf(object) });
+      now.set(key, same ? previous : nextOf(previous, object));
     }
     const isSame = now.size === before.size && [...now].every(([key, one]) => before.get(key) === one);
     if (isSame) return;
     this.#served = now;
-    const customs = [...now.values()].flatMap(({ kinds }) => kinds);
-    for (const custom of customs) this.#customs.set(custom.kind, custom);
-    this.#all = customs;
-    this.#kinds = customs.map(({ kind }) => kind);
+    for (const { kinds, replacement } of now.values())
+      for (const custom of kinds) {
+        this.#customs.set(custom.kind, custom);
+        this.#replacements.set(custom.kind, replacement.signal);
+      }
+    this.#all = [...now.values()].flatMap(({ kinds }) => kinds);
+    this.#kinds = this.#all.map(({ kind }) => kind);
+    for (const [key, { replacement }] of before)
+      if (now.get(key)?.replacement !== replacement) replacement.abort();
   }
 
   /** Every custom kind that is served, in the order of discovery. */
@@ -81,6 +110,11 @@ export class CustomResources {
   /** What is special about a custom kind. */
   customOf(kind: Kind): CustomKind | undefined {
     return this.#customs.get(kind);
+  }
+
+  /** Returns a signal that aborts when the definition of a custom kind changes what it serves, or goes; undefined for a built-in kind. */
+  replacementOf(kind: Kind): AbortSignal | undefined {
+    return this.#replacements.get(kind);
   }
 
   /** Returns the webhook that converts a custom kind; undefined: its versions differ in their name only. */

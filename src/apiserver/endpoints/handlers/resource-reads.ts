@@ -84,7 +84,8 @@ export class ResourceReads {
     const { store, clock, random } = this.#deps.world;
     const { as, ...plain } = representation;
     const one = as === 'PartialObjectMetadataList' ? plain : representation;
-    const { stopping } = this.#deps;
+    const { stopping, customs } = this.#deps;
+    const replacement = customs.replacementOf(exchange.kind);
     const { raw, upgrading } = exchange.request;
     const isText = one.format !== 'protobuf';
     const type = isText ? 'application/json' : 'application/vnd.kubernetes.protobuf;stream=watch';
@@ -93,7 +94,16 @@ export class ResourceReads {
         ? await webSocketOutlet(upgrading, isText)
         : bodyOutlet(raw, exchange.response, type);
     new Watch(
-      { selection, options, view: { ...view, representation: one }, store, clock, random, stopping },
+      {
+        selection,
+        options,
+        view: { ...view, representation: one },
+        store,
+        clock,
+        random,
+        stopping,
+        replacement,
+      },
       outlet,
     ).run();
   }

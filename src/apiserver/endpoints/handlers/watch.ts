@@ -21,6 +21,8 @@ export interface WatchRequest {
   readonly random: { float(): number };
   /** Ends every watch when the server stops. */
   readonly stopping: AbortSignal;
+  /** Ends the watch, after the changes that are written already, when the definition of its kind changes. */
+  readonly replacement: AbortSignal | undefined;
 }
 
 const initialEventsDone = 'k8s.io/initial-events-end';
@@ -86,6 +88,25 @@ export class Watch {
       return;
     }
     this.#start();
+    this.#followDefinition();
+  }
+
+  #followDefinition(): void {
+    const { replacement, store } = this.#request;
+    if (!replacement || this.#closed) return;
+    const finish = (): void => {
+      this.#later(
+        () => store.settled(),
+        () => {
+          this.#close();
+        },
+      );
+    };
+    if (replacement.aborted) finish();
+    replacement.addEventListener('abort', finish, { once: true });
+    this.#ends.push(() => {
+      replacement.removeEventListener('abort', finish);
+    });
   }
 
   #start(): void {
@@ -135,7 +156,7 @@ export class Watch {
       } else this.#change(change);
   }
 
-  /** Does something once a conversion is done, after everything that waits already; a failure ends the watch. */
+  /** Acts once a conversion or another promise is done, after everything that waits already; a failure ends the watch. */
   #later(convert: () => Promise<void>, act: () => void): void {
     this.#converting++;
     this.#conversions = this.#conversions.then(async () => {

@@ -1,4 +1,4 @@
-import { tableOf } from '../base/own.ts';
+import { ownMember, tableOf } from '../base/own.ts';
 import types from './api-types.json' with { type: 'json' };
 
 /** A field of a type: its shape and serialization. */
@@ -368,6 +368,13 @@ export function fieldsOf(type: string): ReadonlyMap<string, FieldType> {
   cache.set(type, fields);
   return fields;
 }
+
+/** Reports whether an object without the field is incomplete: what OpenAPI calls required. */
+export const isMandatory = (type: string, field: string): boolean =>
+  ownMember(table[type], field)?.endsWith('!') === true;
+
+/** Reports whether objects of the type are replaced as a whole. */
+export const isAtomicStruct = (type: string): boolean => atomicStructs.has(type);
 
 /** Returns the fields of a struct: those of its type in the table, or its own. */
 export const fieldsIn = (shape: Shape & { is: 'struct' }): ReadonlyMap<string, FieldType> =>

@@ -35,6 +35,12 @@ const metadataText = 'Metadata that every stored object has: name, namespace, la
 const definitionNameOf = ({ group, version, kind }: Kind): string =>
   [...group.split('.').toReversed(), version, kind].join('.');
 
+/** Names of the definitions of a custom kind and of its lists. */
+export function customNaming(kind: Kind): { readonly object: string; readonly list: string } {
+  const object = definitionNameOf(kind);
+  return { object, list: object.slice(0, -kind.kind.length) + (kind.listKind ?? `${kind.kind}List`) };
+}
+
 const preserving = 'x-kubernetes-preserve-unknown-fields';
 const junctors = ['allOf', 'anyOf', 'oneOf', 'not'];
 
@@ -135,10 +141,9 @@ function listDefinition({ kind }: DescribedCustom, { to, nameOf }: References): 
 
 /** Returns the definitions of a custom kind and of its lists, by name. */
 export function customDefinitions(custom: DescribedCustom, references: References): JsonObject {
-  const name = definitionNameOf(custom.kind);
-  const list = name.slice(0, -custom.kind.kind.length) + (custom.kind.listKind ?? `${custom.kind.kind}List`);
+  const { object, list } = customNaming(custom.kind);
   return {
-    [name]: objectDefinition(custom, references),
+    [object]: objectDefinition(custom, references),
     [list]: listDefinition(custom, references),
   };
 }

@@ -8,7 +8,7 @@ import {
   stringAt,
   textOf,
 } from '../../apimachinery/json.ts';
-import { bytesField as field } from '../../base/protobuf-wire.ts';
+import { bytesField as field, intField } from '../../base/protobuf-wire.ts';
 
 const message = (...parts: readonly (Buffer | undefined)[]): Buffer =>
   Buffer.concat(parts.filter((part) => part !== undefined));
@@ -47,26 +47,58 @@ function schema(value: JsonObject): Buffer {
   );
 }
 
-const parameter = (value: JsonObject): Buffer =>
-  // ParametersItem.parameter → Parameter.non_body_parameter → NonBodyParameter.query_parameter_sub_schema
-  message(
-    field(
-      1,
-      message(
-        field(
-          2,
-          message(
-            field(3, message(field(2, 'query'), field(4, stringAt(value, 'name')), field(6, 'string'))),
-          ),
-        ),
-      ),
-    ),
+const whether = (number: number, value: unknown): Buffer | undefined =>
+  value === true ? intField(number, 1) : undefined;
+
+/** Writes an item of `parameters`: one in the body, the query or the path. */
+function parameter(value: JsonObject): Buffer {
+  const place = stringAt(value, 'in');
+  const [description, name] = [stringAt(value, 'description'), stringAt(value, 'name')];
+  const required = value['required'];
+  if (place === 'body') {
+    const body = [text(1, description), text(2, name), text(3, place), whether(4, required)];
+    const inner = field(5, message(field(1, schema(objectAt(value, 'schema')))));
+    // ParametersItem.parameter → Parameter.body_parameter
+    return message(field(1, message(field(1, message(...body, inner)))));
+  }
+  const inPath = place === 'path';
+  const head = [whether(1, required), text(2, place), text(3, description), text(4, name)];
+  const type = text(inPath ? 5 : 6, stringAt(value, 'type'));
+  // ParametersItem.parameter → Parameter.non_body_parameter → query_parameter_sub_schema or path_parameter_sub_schema
+  const one = field(inPath ? 4 : 3, message(...head, type));
+  return message(field(1, message(field(2, message(one)))));
+}
+
+/** Writes a response: `NamedResponseValue` → `ResponseValue` → `Response`. */
+function response(code: string, value: JsonObject): Buffer {
+  const answer = ownMember(value, 'schema');
+  const body = message(
+    text(1, stringAt(value, 'description')),
+    isObject(answer) ? field(2, message(field(1, schema(answer)))) : undefined,
   );
+  return field(1, message(field(1, code), field(2, message(field(1, body)))));
+}
+
+const parameters = (number: number, value: JsonObject): Buffer[] =>
+  objectsAt(value, 'parameters').map((one) => field(number, parameter(one)));
 
 const operation = (value: JsonObject): Buffer =>
   message(
+    ...texts(1, listAt(value, 'tags')),
+    text(3, stringAt(value, 'description')),
+    text(5, stringAt(value, 'operationId')),
+    ...texts(6, listAt(value, 'produces')),
     ...texts(7, listAt(value, 'consumes')),
-    ...objectsAt(value, 'parameters').map((one) => field(8, parameter(one))),
+    ...parameters(8, value),
+    field(
+      9,
+      message(
+        ...Object.entries(objectAt(value, 'responses')).map(([code, one]) =>
+          response(code, isObject(one) ? one : {}),
+        ),
+      ),
+    ),
+    ...texts(10, listAt(value, 'schemes')),
     ...extensions(13, value),
   );
 
@@ -75,6 +107,8 @@ const methods: readonly (readonly [string, number])[] = [
   ['put', 3],
   ['post', 4],
   ['delete', 5],
+  ['options', 6],
+  ['head', 7],
   ['patch', 8],
 ];
 
@@ -83,6 +117,7 @@ const pathItem = (value: JsonObject): Buffer =>
     ...methods.map(([name, number]) =>
       ownMember(value, name) === undefined ? undefined : field(number, operation(objectAt(value, name))),
     ),
+    ...parameters(9, value),
   );
 
 /** Writes a Swagger document as the protobuf message that older kubectl requests (gnostic's `openapi.v2.Document`). */

@@ -17,9 +17,9 @@ interface Column {
 
 const loading = { cwd: process.cwd(), load: (url: string): Promise<unknown> => import(url), realTime: false };
 
-async function columnOf(provider: string, cri = {}): Promise<Column> {
+async function columnOf(provider: string, runtime = {}): Promise<Column> {
   console.error(`${provider} …`);
-  const { make } = await conformanceSubject(provider, { ...loading, cri });
+  const { make } = await conformanceSubject(provider, { ...loading, runtime });
   const from = performance.now();
   const results = await runProviderClauses(make);
   return { provider, seconds: (performance.now() - from) / 1000, results };
@@ -95,6 +95,7 @@ const columns = [
   await columnOf('eci'),
   await columnOf('mock'),
   await columnOf('process'),
+  await columnOf('oci'),
   ...(await criColumn()),
 ];
 console.error('recordings …');
@@ -102,7 +103,7 @@ const report = await replayStateMachines(podtenderStateMachines);
 const text = `# Conformance: results
 
 Written by \`npm run conformance-results\`; what is measured is in [conformance-suite.md](conformance-suite.md). \`memory\`, \`eci\` (over a double of the service) and \`mock\` (virtual-kubelet's) run on a
-clock that the suite moves, \`process\` and \`cri\` (containerd) in real time.
+clock that the suite moves, \`process\`, \`oci\` and \`cri\` (containerd) in real time.
 
 ## Providers
 

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { containerProvider, standaloneContainerProvider } from '../agent/kuberuntime-provider.ts';
 import { systemClock } from '../base/clock.ts';
@@ -7,16 +5,11 @@ import { AgentError } from '../base/errors.ts';
 import { FakeClock } from '../base/fake-clock.ts';
 import { silentLogger as logger } from '../base/logger.ts';
 import { systemRandom as random } from '../base/random.ts';
-import type { Behaviour, MakeWorld, ProbeResults, ProviderWorld } from '../conformance/world.ts';
+import type { Behaviour, MakeWorld, ProviderWorld } from '../conformance/world.ts';
 import { hostMounter } from '../containers/volumes/mounter.ts';
 import type { CriRuntime } from '../providers/cri/index.ts';
 import type { Pod } from '../kube/types.ts';
-
-/** A folder of its own for one law. */
-export async function lawFolder(): Promise<{ readonly dir: string; readonly remove: () => Promise<void> }> {
-  const dir = await mkdtemp(join(tmpdir(), 'podtender-conformance-'));
-  return { dir, remove: () => rm(dir, { recursive: true, force: true, maxRetries: 5 }) };
-}
+import { lawFolder, NodeProbes, RuntimeFaults } from './conformance-world-parts.ts';
 
 /** Makes worlds of the memory provider, on a clock that the suite moves. */
 export async function memoryWorld(): Promise<ProviderWorld> {
@@ -37,95 +30,6 @@ export async function memoryWorld(): Promise<ProviderWorld> {
       return provider;
     },
     close: remove,
-  };
-}
-
-/** The call of a container runtime that fails for each call of its provider. */
-const runtimeCalls = {
-  listPods: 'listContainers',
-  getPodStatus: 'listPodSandbox',
-  killPod: 'stopContainer',
-  syncPod: 'runPodSandbox',
-} as const;
-
-/** Calls of a container runtime that are made to fail, once each. */
-class RuntimeFaults {
-  readonly #next = new Map<string, Error>();
-
-  readonly failNext: NonNullable<ProviderWorld['failNext']> = (call, reason) => {
-    this.#next.set(runtimeCalls[call], reason);
-  };
-
-  around<T extends object>(runtime: T): T {
-    return new Proxy(runtime, {
-      get: (of, name) => {
-        const value: unknown = Reflect.get(of, name, of);
-        if (typeof value !== 'function') return value;
-        return (...args: readonly unknown[]): unknown => {
-          const reason = this.#next.get(String(name));
-          this.#next.delete(String(name));
-          return reason ? Promise.reject(reason) : (Reflect.apply(value, of, args) as unknown);
-        };
-      },
-    });
-  }
-}
-
-/** The results of probes of the node that is around a provider at the time. */
-class NodeProbes {
-  #node: Parameters<NonNullable<ProviderWorld['useProbes']>>[0] | undefined;
-
-  readonly use: NonNullable<ProviderWorld['useProbes']> = (results) => {
-    this.#node = results;
-  };
-
-  readonly results: Record<'liveness' | 'startup', ProbeResults> = {
-    liveness: { get: (id) => this.#node?.liveness.get(id) },
-    startup: { get: (id) => this.#node?.startup.get(id) },
-  };
-}
-
-/** Makes worlds of the process provider: containers are processes of this machine, in real time. */
-export async function processWorld(): Promise<ProviderWorld> {
-  const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
-  const { dir, remove } = await lawFolder();
-  const faults = new RuntimeFaults();
-  const probes = new NodeProbes();
-  const open = async () => {
-    const settings = { dataDir: join(dir, 'processes'), hostIp: '127.0.0.1' };
-    const runtime = new ProcessRuntime({ settings, clock: systemClock, random, logger });
-    await runtime.open();
-    const provider = standaloneContainerProvider(
-      { runtime: faults.around(runtime), images: runtime, powers: processPowers(runtime) },
-      { runtimeName: 'process', podLogsRoot: join(dir, 'logs') },
-      probes.results,
-    );
-    return { runtime, provider };
-  };
-  let life = await open();
-  return {
-    provider: life.provider,
-    abilities: ['commands', 'hooks'],
-    failNext: faults.failNext,
-    useProbes: probes.use,
-    agent: () => {
-      const { runtime } = life;
-      const parts = { runtime, images: runtime, powers: processPowers(runtime) };
-      const options = { runtimeName: 'process', podLogsRoot: join(dir, 'logs') };
-      return { rootDir: join(dir, 'agent'), makeProvider: containerProvider(parts, options) };
-    },
-    restart: async () => {
-      life.runtime.close();
-      life = await open();
-      return life.provider;
-    },
-    close: async () => {
-      const { runtime } = life;
-      for (const { id = '' } of (await runtime.listPodSandbox({})).items ?? [])
-        await runtime.removePodSandbox({ podSandboxId: id });
-      runtime.close();
-      await remove();
-    },
   };
 }
 

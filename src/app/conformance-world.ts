@@ -1,26 +1,21 @@
+import { resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import { FakeClock } from '../base/fake-clock.ts';
 import { silentLogger as logger } from '../base/logger.ts';
 import { systemRandom as random } from '../base/random.ts';
 import type { MakeWorld, ProviderWorld } from '../conformance/world.ts';
-import {
-  type CriSubject,
-  criWorlds,
-  eciWorld,
-  lawFolder,
-  memoryWorld,
-  mockWorld,
-  processWorld,
-} from './conformance-own-worlds.ts';
+import { type CriSubject, criWorlds, eciWorld, memoryWorld, mockWorld } from './conformance-own-worlds.ts';
+import { ociWorlds, processWorld } from './conformance-process-worlds.ts';
+import { lawFolder } from './conformance-world-parts.ts';
 import { type ModuleLoading, providerFactory } from './provider-module.ts';
 
 /** How worlds are made. */
 export interface ConformanceWorlds extends ModuleLoading {
   /** The suite waits for real time; otherwise the provider is made with a clock that the suite moves. */
   readonly realTime: boolean;
-  /** The runtime that `cri` checks. */
-  readonly cri?: Partial<CriSubject>;
+  /** The runtime that `cri` checks; for `oci` the path of an image archive. */
+  readonly runtime?: Partial<CriSubject>;
 }
 
 /** What is checked, and how long that takes. */
@@ -33,7 +28,7 @@ export interface ConformanceSubject {
 const criDefaults: CriSubject = { endpoint: 'unix:///run/containerd/containerd.sock', image: 'busybox' };
 
 /**
- * conformanceSubject returns what makes a fresh world of a provider for each law: one of the command's own (`memory`, `process`, `cri`, `eci`
+ * conformanceSubject returns what makes a fresh world of a provider for each law: one of the command's own (`memory`, `process`, `oci`, `cri`, `eci`
  * over a double of the service, `mock`), or that of a user's module, which is called with `clock`, `logger`, `random`, `nodeName` and a
  * `dataDir` of its own.
  *
@@ -52,14 +47,18 @@ export async function conformanceSubject(
       return { make: mockWorld, isRealTime: false };
     case 'process':
       return { make: processWorld, isRealTime: true };
-    case 'oci':
+    case 'oci': {
+      const { image } = options.runtime ?? {};
+      const archive = image === undefined ? undefined : resolve(options.cwd, image);
+      return { make: await ociWorlds(archive), isRealTime: true };
+    }
     case 'kubernetes':
       throw new AgentError(
         'invalid_argument',
-        `--provider ${name}: needs a node around it; the suite checks memory, process, cri, eci and mock, and modules such as ./provider.mjs`,
+        `--provider ${name}: needs a node around it; the suite checks memory, process, oci, cri, eci and mock, and modules such as ./provider.mjs`,
       );
     case 'cri':
-      return { make: criWorlds({ ...criDefaults, ...options.cri }), isRealTime: true };
+      return { make: criWorlds({ ...criDefaults, ...options.runtime }), isRealTime: true };
     default:
       return { make: await moduleWorlds(name, options), isRealTime: options.realTime };
   }

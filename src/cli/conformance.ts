@@ -14,8 +14,8 @@ export interface ConformanceOptions {
   readonly junit?: string;
   readonly output: 'text' | 'json';
   readonly realTime: boolean;
-  /** The runtime that the provider `cri` checks, and the image of its containers. */
-  readonly cri: { readonly endpoint?: string; readonly image?: string };
+  /** The runtime that the provider `cri` checks, and the image of its containers; for `oci` the image is the path of an archive. */
+  readonly runtime: { readonly endpoint?: string; readonly image?: string };
 }
 
 /**
@@ -25,7 +25,7 @@ export interface ConformanceOptions {
  * @throws {AgentError} `invalid_argument` no law matches the focus, or the report cannot be written
  */
 export async function conformance(
-  options: Omit<ConformanceOptions, 'cri'>,
+  options: Omit<ConformanceOptions, 'runtime'>,
   make: MakeWorld,
   say: (line: string) => unknown,
 ): Promise<number> {

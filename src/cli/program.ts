@@ -302,7 +302,7 @@ function addConformance(
     .description('Check a provider against the laws of pods, one after another.')
     .requiredOption(
       '--provider <name>',
-      "memory, process, cri, eci (over a double of the service), mock (virtual-kubelet's), or a module with a provider: a file such as ./provider.mjs, or a package",
+      "memory, process, oci, cri, eci (over a double of the service), mock (virtual-kubelet's), or a module with a provider: a file such as ./provider.mjs, or a package",
     )
     .option('--focus <text>', 'only laws with this in their name, area or rule')
     .option('--junit <file>', 'write a JUnit report')
@@ -312,7 +312,10 @@ function addConformance(
       false,
     )
     .option('--container-runtime-endpoint <url>', 'the runtime of cri. Default: containerd')
-    .option('--image <name>', 'the image of cri, with a shell; pulled if absent. Default: busybox')
+    .option(
+      '--image <name>',
+      "the image of cri, with a shell, pulled if absent (default: busybox), or of oci: an archive (default: this machine's busybox)",
+    )
     .addOption(new Option('--output <form>', 'text or json').choices(['text', 'json']).default('text'))
     .helpOption('-h, --help', 'print this help')
     .addHelpText(
@@ -327,7 +330,7 @@ function addConformance(
       const { provider, focus, junit, output, realTime, containerRuntimeEndpoint: endpoint, image } = raw;
       await act({
         provider: String(provider),
-        cri: {
+        runtime: {
           ...(typeof endpoint === 'string' && { endpoint }),
           ...(typeof image === 'string' && { image }),
         },

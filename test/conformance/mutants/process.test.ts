@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { processWorld } from '../../../src/app/conformance-own-worlds.ts';
+import { processWorld } from '../../../src/app/conformance-process-worlds.ts';
 import type { ProviderContext } from '../../../src/agent/provider-context.ts';
 import { type AgentAround, runProviderClauses } from '../../../src/conformance/index.ts';
 import type { LogOptions, PodProvider, SyncPodRequest } from '../../../src/provider/index.ts';

@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ProbeResults, ProviderWorld } from '../conformance/world.ts';
+
+/** A folder of its own for one law. */
+export async function lawFolder(): Promise<{ readonly dir: string; readonly remove: () => Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), 'podtender-conformance-'));
+  return { dir, remove: () => rm(dir, { recursive: true, force: true, maxRetries: 5 }) };
+}
+
+/** The call of a container runtime that fails for each call of its provider. */
+const runtimeCalls = {
+  listPods: 'listContainers',
+  getPodStatus: 'listPodSandbox',
+  killPod: 'stopContainer',
+  syncPod: 'runPodSandbox',
+} as const;
+
+/** Calls of a container runtime that are made to fail, once each. */
+export class RuntimeFaults {
+  readonly #next = new Map<string, Error>();
+
+  readonly failNext: NonNullable<ProviderWorld['failNext']> = (call, reason) => {
+    this.#next.set(runtimeCalls[call], reason);
+  };
+
+  around<T extends object>(runtime: T): T {
+    return new Proxy(runtime, {
+      get: (of, name) => {
+        const value: unknown = Reflect.get(of, name, of);
+        if (typeof value !== 'function') return value;
+        return (...args: readonly unknown[]): unknown => {
+          const reason = this.#next.get(String(name));
+          this.#next.delete(String(name));
+          return reason ? Promise.reject(reason) : (Reflect.apply(value, of, args) as unknown);
+        };
+      },
+    });
+  }
+}
+
+/** The results of probes of the node that is around a provider at the time. */
+export class NodeProbes {
+  #node: Parameters<NonNullable<ProviderWorld['useProbes']>>[0] | undefined;
+
+  readonly use: NonNullable<ProviderWorld['useProbes']> = (results) => {
+    this.#node = results;
+  };
+
+  readonly results: Record<'liveness' | 'startup', ProbeResults> = {
+    liveness: { get: (id) => this.#node?.liveness.get(id) },
+    startup: { get: (id) => this.#node?.startup.get(id) },
+  };
+}

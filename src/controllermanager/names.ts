@@ -9,6 +9,9 @@ import { addAutoscalers } from './autoscaling/autoscaler-controller.ts';
 import { addEndpointSlices } from './discovery/endpoint-slice-controller.ts';
 import { addEndpoints } from './discovery/endpoints-controller.ts';
 import { addEndpointSliceMirroring } from './discovery/mirroring-controller.ts';
+import { addNodeLifecycle } from './nodes/node-lifecycle-controller.ts';
+import { addPodGarbageCollector } from './nodes/pod-garbage-collector.ts';
+import { addTaintEviction } from './nodes/taint-eviction-controller.ts';
 import { addDisruption } from './policy/disruption-controller.ts';
 import { addReplicaSets, addReplicationControllers } from './apps/replica-set-controller.ts';
 
@@ -29,9 +32,12 @@ export type ControllerName =
   | 'endpointslice-mirroring-controller'
   | 'horizontal-pod-autoscaler-controller'
   | 'job-controller'
+  | 'node-lifecycle-controller'
+  | 'pod-garbage-collector-controller'
   | 'replicaset-controller'
   | 'replicationcontroller-controller'
   | 'statefulset-controller'
+  | 'taint-eviction-controller'
   | 'ttl-after-finished-controller';
 
 /** What starts each controller. */
@@ -55,6 +61,9 @@ export const initializers: Readonly<Record<ControllerName, Initializer>> = {
     kind: { group: 'autoscaling', resource: 'horizontalpodautoscalers' },
   },
   'disruption-controller': { add: addDisruption },
+  'node-lifecycle-controller': { add: addNodeLifecycle },
+  'taint-eviction-controller': { add: addTaintEviction },
+  'pod-garbage-collector-controller': { add: addPodGarbageCollector },
 };
 
 export const controllerNames: readonly ControllerName[] = Object.keys(initializers) as ControllerName[];

@@ -24,6 +24,9 @@ export const controllerNames = [
   'cronjob-controller',
   'ttl-after-finished-controller',
   'disruption-controller',
+  'node-lifecycle-controller',
+  'taint-eviction-controller',
+  'pod-garbage-collector-controller',
 ] as const;
 
 export type ControllerName = (typeof controllerNames)[number];
@@ -43,6 +46,8 @@ const aliases: Readonly<Record<string, ControllerName>> = tableOf({
   cronjob: 'cronjob-controller',
   'ttl-after-finished': 'ttl-after-finished-controller',
   disruption: 'disruption-controller',
+  nodelifecycle: 'node-lifecycle-controller',
+  podgc: 'pod-garbage-collector-controller',
   csrsigning: 'certificatesigningrequest-signing-controller',
   'clusterrole-aggregation': 'clusterrole-aggregation-controller',
   garbagecollector: 'garbage-collector-controller',

@@ -37,7 +37,7 @@ test('every request is recorded until it is forgotten', async () => {
   expect(
     server.audit.map(({ verb, objectRef, responseStatus }) => [verb, objectRef?.name, responseStatus?.code]),
   ).toEqual([
-    ['create', undefined, 201],
+    ['create', 'a', 201],
     ['delete', 'b', 404],
   ]);
   server.forget();

@@ -24,7 +24,8 @@ export const actionSections: readonly Section[] = [
       'rollout restart deployment/web',
       'rollout status deployment/web --timeout=60s',
       'scale statefulset/store --replicas=1',
-      'wait --for=delete pod/store-1 --timeout=60s',
+      // prints nothing where the pod is gone already
+      { line: 'wait --for=delete pod/store-1 --timeout=60s', hides: /^.*$/g },
       'rollout restart statefulset/store',
       'rollout status statefulset/store --timeout=60s',
       { line: 'rollout history statefulset/store', shows: /^2/ },

@@ -58,7 +58,7 @@ async function run(program: KubectlProgram, command: Command, dir: string): Prom
   let stderr = '';
   const stop = new AbortController();
   const look = (): void => {
-    if (!command.until || !lines(stdout).some((line) => command.until?.test(line))) return;
+    if (!command.until || !lines(whole(stdout)).some((line) => command.until?.test(line))) return;
     stop.abort();
     child.kill('SIGKILL');
   };
@@ -75,6 +75,9 @@ async function run(program: KubectlProgram, command: Command, dir: string): Prom
   const exit = stop.signal.aborted ? 'goes on' : String(code ?? 'killed');
   return { exit, text: settled(hidden(command, shownLine(command, stdout, stderr)), dir) };
 }
+
+/** The lines that have ended; kubectl writes a row cell by cell. */
+const whole = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);
 
 const lines = (text: string): readonly string[] => text.split('\n').filter((line) => line.trim() !== '');
 

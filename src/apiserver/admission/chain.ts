@@ -70,6 +70,7 @@ const inert: PluginDeps = {
       equivalents: () => [],
       read: (_kind, _part, object) => object,
       convert: (object) => Promise.resolve(object),
+      served: (stored) => stored,
     },
     metrics: new WebhookMetrics(),
   },

@@ -44,6 +44,14 @@ export class ServedObjects {
     return this.#strategyOf(to).fromStorage?.(stored) ?? stored;
   }
 
+  /** Returns a stored object as a kind serves it: a promise where a webhook converts it. */
+  served(stored: JsonObject, kind: Kind): JsonObject | Promise<JsonObject> {
+    const strategy = this.#customs.strategyForRequest(kind) ?? this.#strategyOf(kind);
+    const { conversion } = strategy;
+    const read = (): JsonObject => strategy.fromStorage?.(stored) ?? stored;
+    return conversion ? conversion.load(() => [stored]).then(read) : read();
+  }
+
   #strategyOf(kind: Kind): Strategy {
     const strategy = strategies.get(kind) ?? this.#customs.strategyOf(kind);
     if (!strategy) throw new Error(`no rules for ${kind.kind}`);

@@ -10,6 +10,7 @@ export const controllerNames = [
   'resourcequota-controller',
   'scheduler',
   'serviceaccount-controller',
+  'validatingadmissionpolicy-status-controller',
   // those work over the API: an embedder of the server starts them
   'deployment-controller',
   'replicaset-controller',

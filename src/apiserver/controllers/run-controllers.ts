@@ -1,9 +1,11 @@
+import type { CustomResources } from '../apiextensions/custom-resources.ts';
 import { Definitions } from '../apiextensions/definitions.ts';
 import type { Subresources } from '../endpoints/handlers/subresources.ts';
 import type { EmbeddedApiServerOptions } from '../server-options.ts';
 import { type ControllerName, enabledControllers } from './controller-names.ts';
 import { type ControllerDeps, emptyNamespaces, furnishNamespaces, keepQuotas } from './controllers.ts';
 import { GarbageCollector } from './garbage-collector.ts';
+import { checkPolicyTypes } from './policy-type-checks.ts';
 import { aggregateRoles } from './role-aggregation.ts';
 import { signRequests, type SigningTimes } from './csr-signer.ts';
 import { minimalScheduler } from './scheduler.ts';
@@ -19,7 +21,7 @@ export function controllersOf({
 
 /** Starts the enabled controllers, and what looks after definitions. @returns what ends each */
 export function runControllers(
-  deps: ControllerDeps,
+  deps: ControllerDeps & { readonly customs: CustomResources },
   subresources: Subresources,
   {
     enabled,
@@ -34,6 +36,7 @@ export function runControllers(
     'namespace-controller': () => emptyNamespaces(deps),
     'resourcequota-controller': () => keepQuotas(deps),
     'certificatesigningrequest-signing-controller': () => signRequests(deps, signing),
+    'validatingadmissionpolicy-status-controller': () => checkPolicyTypes(deps, deps.customs),
     scheduler: () =>
       minimalScheduler(deps, (namespace, name, node) => {
         subresources.bind(namespace, name, { metadata: { name }, target: { kind: 'Node', name: node } });

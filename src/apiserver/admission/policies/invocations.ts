@@ -64,13 +64,45 @@ function bindingMatches({ constraints }: Binding, matched: Matched, objects: Ser
   return seenBy({ ...constraints, rules }, matched, objects) !== undefined;
 }
 
-/** Returns the invocations of policies for a request, and what cannot be applied. */
+/** The invocations of policies for a request, and what cannot be applied. */
+export interface Invocations<P> {
+  readonly invocations: readonly PolicyInvocation<P>[];
+  readonly failures: readonly PolicyFailure<P>[];
+}
+
+/** An invocation whose parameters may have to be converted. */
+interface Pending<P> extends Omit<PolicyInvocation<P>, 'params'> {
+  readonly params: JsonObject | Promise<JsonObject> | undefined;
+}
+
+const isReady = <P>(one: Pending<P>): one is Pending<P> & PolicyInvocation<P> =>
+  !(one.params instanceof Promise);
+
+/** Waits for the conversion of parameters; what cannot be converted cannot be applied. */
+async function converted<P>(
+  pending: readonly Pending<P>[],
+  failures: readonly PolicyFailure<P>[],
+): Promise<Invocations<P>> {
+  const all = [...failures];
+  const invocations: PolicyInvocation<P>[] = [];
+  for (const one of pending) {
+    const { policy, binding } = one;
+    try {
+      invocations.push({ ...one, params: await one.params });
+    } catch (reason) {
+      all.push({ policy, binding, message: `failed to configure binding: ${(reason as Error).message}` });
+    }
+  }
+  return { invocations, failures: all };
+}
+
+/** Returns the invocations of policies for a request: a promise where a webhook converts their parameters. */
 export function invocationsOf<P extends Policy>(
   policies: readonly P[],
   matched: Matched,
   deps: PolicyDeps,
-): { readonly invocations: readonly PolicyInvocation<P>[]; readonly failures: readonly PolicyFailure<P>[] } {
-  const invocations: PolicyInvocation<P>[] = [];
+): Invocations<P> | Promise<Invocations<P>> {
+  const invocations: Pending<P>[] = [];
   const failures: PolicyFailure<P>[] = [];
   for (const policy of policies) {
     const kind = attempt(
@@ -87,7 +119,7 @@ export function invocationsOf<P extends Policy>(
       for (const params of found ?? []) invocations.push({ policy, binding, kind, params });
     }
   }
-  return { invocations, failures };
+  return invocations.every(isReady) ? { invocations, failures } : converted(invocations, failures);
 }
 
 function attempt<T>(run: () => T, failed: (why: string) => void): T | undefined {
@@ -99,13 +131,13 @@ function attempt<T>(run: () => T, failed: (why: string) => void): T | undefined 
   }
 }
 
-/** Returns the parameters that a binding refers to; one `undefined` for a policy without any. Follows `CollectParams`. @throws {Error} */
+/** Returns the parameters that a binding refers to, in the version of the policy's kind; one `undefined` for a policy without any. Follows `CollectParams`. @throws {Error} */
 function paramsOf(
   { paramKind }: Policy,
   { paramRef }: Binding,
   matched: Matched,
-  { findKind }: PolicyDeps,
-): readonly (JsonObject | undefined)[] {
+  { findKind, objects }: PolicyDeps,
+): readonly Pending<Policy>['params'][] {
   if (!paramKind || !paramRef) return [undefined];
   const kind = findKind(paramKind.apiVersion, paramKind.kind);
   if (!kind) throw new Error(`paramKind kind \`${paramKind.apiVersion}, Kind=${paramKind.kind}\` not known`);
@@ -118,7 +150,11 @@ function paramsOf(
   const found = referred(paramRef, kind, namespace, matched.context.world.store);
   if (found.length === 0 && paramRef['parameterNotFoundAction'] === 'Deny')
     throw new Error('no params found for policy binding with `Deny` parameterNotFoundAction');
-  return found.map((object) => typedAs(object, kind, '') ?? object);
+  const typed = (object: JsonObject): JsonObject => typedAs(object, kind, '') ?? object;
+  return found.map((stored) => {
+    const object = objects.served(stored, kind);
+    return object instanceof Promise ? object.then(typed) : typed(object);
+  });
 }
 
 function referred(paramRef: JsonObject, kind: Kind, namespace: string, store: Store): readonly JsonObject[] {

@@ -8,7 +8,13 @@ import type { AdmissionPlugin, Attributes, Reinvocation } from '../plugin.ts';
 import { Reinvocations } from '../webhooks/reinvocations.ts';
 import { typedAs } from '../webhooks/review.ts';
 import { isReviewed } from '../webhooks/validating-webhooks.ts';
-import { inputOf, invocationsOf, type PolicyDeps, type PolicyInvocation } from './invocations.ts';
+import {
+  inputOf,
+  type Invocations,
+  invocationsOf,
+  type PolicyDeps,
+  type PolicyInvocation,
+} from './invocations.ts';
 import { mutated } from './mutation.ts';
 import { type MutatingPolicy, mutatingPoliciesIn } from './policy.ts';
 import { policyBudget } from './validating-policies.ts';
@@ -62,7 +68,11 @@ class Round {
 
   /** Applies the policies one after the other, and returns what they made of the object. @throws {StatusError} */
   run(policies: readonly MutatingPolicy[]): JsonObject | Promise<JsonObject> {
-    const { invocations, failures } = invocationsOf(policies, this.#attributes, this.#deps);
+    const found = invocationsOf(policies, this.#attributes, this.#deps);
+    return found instanceof Promise ? found.then((one) => this.#invoke(one)) : this.#invoke(found);
+  }
+
+  #invoke({ invocations, failures }: Invocations<MutatingPolicy>): JsonObject | Promise<JsonObject> {
     for (const { policy, binding, message } of failures)
       if (!policy.ignoresFailures)
         this.#refused.push({ text: refusedBy(policy, binding?.name, message), reason: '' });

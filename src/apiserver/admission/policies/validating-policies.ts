@@ -8,6 +8,7 @@ import type { AdmissionPlugin, Attributes } from '../plugin.ts';
 import { isReviewed } from '../webhooks/validating-webhooks.ts';
 import {
   inputOf,
+  type Invocations,
   invocationsOf,
   reviewedBy,
   type ReviewedKinds,
@@ -177,7 +178,7 @@ function publish({ context }: Attributes, found: ReadonlyMap<string, ReadonlySet
 
 function judge(
   attributes: Attributes,
-  { invocations, failures }: ReturnType<typeof invocationsOf<ValidatingPolicy>>,
+  { invocations, failures }: Invocations<ValidatingPolicy>,
   reviewed: ReviewedKinds,
   deps: PolicyDeps,
 ): void {
@@ -197,6 +198,20 @@ function judge(
   if (first) throw errorOf(attributes, first);
 }
 
+function review(
+  attributes: Attributes,
+  found: Invocations<ValidatingPolicy>,
+  deps: PolicyDeps,
+): Promise<void> | undefined {
+  const reviewed = reviewedBy(attributes, found.invocations, deps.objects);
+  if (reviewed instanceof Promise)
+    return reviewed.then((objects) => {
+      judge(attributes, found, objects, deps);
+    });
+  judge(attributes, found, reviewed, deps);
+  return undefined;
+}
+
 /** ValidatingAdmissionPolicy evaluates the expressions of ValidatingAdmissionPolicies for the object as it will be stored. */
 export const validatingPolicies = (deps: PolicyDeps): AdmissionPlugin => ({
   name: 'ValidatingAdmissionPolicy',
@@ -204,14 +219,9 @@ export const validatingPolicies = (deps: PolicyDeps): AdmissionPlugin => ({
   validate(attributes) {
     const policies = validatingPoliciesIn(attributes.context.world.store);
     if (policies.length === 0) return undefined;
-    const { invocations, failures } = invocationsOf(policies, attributes, deps);
-    const reviewed = reviewedBy(attributes, invocations, deps.objects);
-    if (!(reviewed instanceof Promise)) {
-      judge(attributes, { invocations, failures }, reviewed, deps);
-      return;
-    }
-    return reviewed.then((objects) => {
-      judge(attributes, { invocations, failures }, objects, deps);
-    });
+    const found = invocationsOf(policies, attributes, deps);
+    return found instanceof Promise
+      ? found.then((invocations) => review(attributes, invocations, deps))
+      : review(attributes, found, deps);
   },
 });

@@ -20,6 +20,8 @@ export interface ServedObjects {
   read(kind: Kind, subresource: string, object: JsonObject): JsonObject;
   /** Returns an object of one kind as another one of the same objects. */
   convert(object: JsonObject, from: Kind, to: Kind): Promise<JsonObject>;
+  /** Returns a stored object as a kind serves it: a promise where a webhook converts it. */
+  served(stored: JsonObject, kind: Kind): JsonObject | Promise<JsonObject>;
 }
 
 /** What the plug-ins of webhooks use. */

@@ -10,6 +10,7 @@ import {
   activationOf,
   admissionDeclarations,
   type AdmissionInput,
+  declaredTypeOf,
   type DeclaredVariables,
 } from './variables.ts';
 
@@ -40,7 +41,7 @@ export class Composition {
       const one = compileExpression(stringAt(variable, 'expression'), declarations);
       compiled.set(name, one);
       // a variable that does not compile may be anything, so that only its own fault is reported
-      fields.set(name, one.program?.type ?? dynType);
+      fields.set(name, declaredTypeOf(one.program?.type ?? dynType));
     }
     return new Composition(compiled, declared, type);
   }

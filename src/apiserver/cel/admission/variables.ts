@@ -87,6 +87,22 @@ export const namespaceType: Type = struct('Namespace', {
   status: struct('NamespaceStatus', { conditions: listType(namespaceCondition), phase: stringType }),
 });
 
+/** Returns the type of a variable of a policy by that of its expression: structs and optionals are not checked further. */
+export function declaredTypeOf(type: Type): Type {
+  switch (type.kind) {
+    case 'list':
+      return listType(declaredTypeOf(type.params[0] ?? dynType));
+    case 'map':
+      return mapType(declaredTypeOf(type.params[0] ?? dynType), declaredTypeOf(type.params[1] ?? dynType));
+    case 'struct':
+    case 'opaque':
+    case 'type':
+      return dynType;
+    default:
+      return type;
+  }
+}
+
 /** The variables that not every expression has. */
 export interface DeclaredVariables {
   readonly params?: boolean;

@@ -190,7 +190,10 @@ class Checker {
     if (target.kind === 'map') return target.params[1] ?? dynType;
     if (target.kind === 'struct') {
       const type = target.fieldOf?.(field);
-      if (!type) this.#problem(at, `undefined field '${field}'`);
+      const why = target.fieldOf
+        ? `undefined field '${field}'`
+        : `unexpected failed resolution of '${target.name}'`;
+      if (!type) this.#problem(at, why);
       return type ?? errorType;
     }
     if (target.kind === 'param') this.#assignable(dynType, target);

@@ -55,8 +55,8 @@ export const structType = (name: string, fieldOf: (name: string) => Type | undef
   params: [],
   fieldOf,
 });
-/** Returns a type of a library that has functions only. */
-export const libraryType = (name: string): Type => structType(name, () => undefined);
+/** Returns a type of a library that has functions only: it has no fields to look for. */
+export const libraryType = (name: string): Type => ({ kind: 'struct', name, params: [] });
 
 export const isDyn = ({ kind }: Type): boolean => kind === 'dyn';
 export const isDynOrError = ({ kind }: Type): boolean => kind === 'dyn' || kind === 'error';

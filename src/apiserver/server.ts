@@ -18,6 +18,7 @@ import { ActingControllers } from './request/acting-controllers.ts';
 import type { MetricsApi } from './metrics-server/metrics-api.ts';
 
 import { controllersOf, runControllers } from './controllers/run-controllers.ts';
+import { effectiveFlags } from './effective-flags.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { Faults } from './filters/faults.ts';
 import { listen, type Listening } from './listener.ts';
@@ -140,6 +141,7 @@ export class EmbeddedApiServer {
       scales: new Scales({ world, resources, admission, customs }),
       subresources,
       signer,
+      flags: effectiveFlags(options),
       families: () => webhooks.metrics.families(),
       clusterTrustBundles,
       ...(options.metricsApi && {

@@ -49,6 +49,8 @@ import type { Scales } from './handlers/scales.ts';
 import type { Subresources } from './handlers/subresources.ts';
 import { answerComponents, answerReview, type TransientDeps } from './handlers/transient.ts';
 import { sendError, sendText, warnOf } from './respond.ts';
+import { debugPaths, rootPaths } from './root-paths.ts';
+import { flagzPage, sendZPage, statuszPage } from './zpages.ts';
 import {
   badRequest,
   methodNotAllowed,
@@ -69,6 +71,8 @@ export interface RouterDeps extends FilterDeps, TransientDeps {
   /** `metrics.k8s.io`, loaded on first use; absent: not served. */
   readonly metrics?: () => Promise<Pick<MetricsApi, 'handle'>>;
   readonly clusterTrustBundles?: boolean;
+  /** Settings by flag, for `/flagz`. */
+  readonly flags: Readonly<Record<string, string>>;
   /** Returns the metric families of `/metrics`. */
   readonly families: () => readonly MetricFamily[];
 }
@@ -204,19 +208,32 @@ export class Router {
       return openapi(request, response, parts, described);
     }
     if (documents.test(path)) return this.#document(request, response);
-    if (path === '/metrics')
-      return sendText(request.raw, response, {
-        status: 200,
-        type: contentType,
-        text: metricsText(this.#deps.families()),
-      });
-    if (['/', '/index.html'].includes(path))
-      return sendText(request.raw, response, {
-        status: 200,
-        type: 'application/json',
-        text: JSON.stringify({ paths: rootPaths }, null, 2),
-      });
+    const page = this.#page(path);
+    if (page) return sendZPage(request, response, page);
+    const text = this.#text(path);
+    if (text) return sendText(request.raw, response, { status: 200, ...text });
     return notFoundText(request, response);
+  }
+
+  /** Returns `/flagz` and `/statusz`; undefined for other paths. */
+  #page(path: string): ReturnType<typeof flagzPage> | undefined {
+    if (path === '/flagz') return flagzPage(this.#deps.flags);
+    if (path !== '/statusz') return undefined;
+    const [startedAt, now] = [this.#since, this.#deps.clock.now()];
+    return statuszPage({
+      startedAt,
+      now,
+      runtime: `node${process.versions.node}`,
+      version: '1.36.2',
+      paths: debugPaths,
+    });
+  }
+
+  /** Returns `/` and `/metrics`; undefined for other paths. */
+  #text(path: string): { readonly type: string; readonly text: string } | undefined {
+    if (path === '/metrics') return { type: contentType, text: metricsText(this.#deps.families()) };
+    if (path !== '/' && path !== '/index.html') return undefined;
+    return { type: 'application/json', text: JSON.stringify({ paths: rootPaths(this.#kinds) }, null, 2) };
   }
 
   /** Answers requests for documents; other paths below them are not found. */
@@ -292,20 +309,6 @@ const deprecatedKinds: Readonly<Record<string, string>> = tableOf({
   'v1 ComponentStatus': 'v1 ComponentStatus is deprecated in v1.19+',
   'v1 Endpoints': 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
 });
-
-const rootPaths = [
-  '/.well-known/openid-configuration',
-  '/api',
-  '/api/v1',
-  '/apis',
-  '/healthz',
-  '/livez',
-  '/openapi/v2',
-  '/openapi/v3',
-  '/openid/v1/jwks',
-  '/readyz',
-  '/version',
-];
 
 const openIdConfiguration = (
   host: string,

@@ -71,7 +71,7 @@ const rows = {
   'providers/memory': contract,
   'providers/cri': contract,
   'providers/process': [...contract, 'processes'],
-  'providers/oci': [...contract, 'processes', 'providers/process'],
+  'providers/oci': [...contract, ...containers('cm'), 'processes', 'providers/process'],
   'providers/eci': contract,
   'providers/kubernetes': [...contract, 'api', 'streams'],
   // a node agent

@@ -19,6 +19,9 @@ type OciParts = Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'eviction'
 /** The label of a node that says how its containers are isolated. */
 const isolationLabel = 'node.podtender.io/isolation';
 
+/** The label of a node with the cgroup controllers that limit its containers, such as `cpu-memory-pids`; `none` without any. */
+const limitsLabel = 'node.podtender.io/limits';
+
 /** Returns the directory of the OCI provider in the agent's data directory. */
 export const ociDir = (dataDir: string): string => join(dataDir, 'oci');
 
@@ -28,7 +31,7 @@ export const ociDir = (dataDir: string): string => join(dataDir, 'oci');
  * @throws {AgentError} `failed_precondition` when the machine has no isolation of the configured kind
  */
 export async function ociParts(dataDir: string, settings: EffectiveOptions): Promise<OciParts> {
-  const { detectIsolation, isolationKinds } = await import('../providers/oci/index.ts');
+  const { delegatedHere, detectIsolation, isolationKinds } = await import('../providers/oci/index.ts');
   const { kubelet, agent } = settings;
   const { ociIsolation: requested } = agent;
   const kind = isolationKinds.find((one) => one === requested);
@@ -50,7 +53,11 @@ export async function ociParts(dataDir: string, settings: EffectiveOptions): Pro
   return {
     node: {
       runtimeVersion: () => 'oci://1.0.0',
-      labels: { ...agent.nodeLabels, [isolationLabel]: isolation.kind },
+      labels: {
+        ...agent.nodeLabels,
+        [isolationLabel]: isolation.kind,
+        [limitsLabel]: delegatedHere().controllers.join('-') || 'none',
+      },
       images: async () =>
         (opened?.store.list() ?? []).map(({ tags, digests, size }) => ({ tags, digests, size })),
     },
@@ -63,7 +70,12 @@ export async function ociParts(dataDir: string, settings: EffectiveOptions): Pro
       ]);
       const { clock, random, logger } = context;
       const oci = await openOciRuntime({
-        settings: { dataDir: dir, hostIp: hostAddress(), isolation: isolation.kind },
+        settings: {
+          dataDir: dir,
+          hostIp: hostAddress(),
+          isolation: isolation.kind,
+          podPidsLimit: kubelet.podPidsLimit,
+        },
         clock,
         random,
         logger,

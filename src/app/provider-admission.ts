@@ -45,11 +45,12 @@ async function admission(name: string, loading: ModuleLoading): Promise<Provider
       return processPowers(new ProcessRuntime({ settings, clock, random, logger })).admit;
     }
     case 'oci': {
-      const { admitOciPod, detectIsolation } = await import('../providers/oci/index.ts');
+      const { admitOciPod, delegatedHere, detectIsolation } = await import('../providers/oci/index.ts');
       const uid = process.getuid?.() ?? 0;
       const dir = join(tmpdir(), 'podtender-probe');
       const isolation = await detectIsolation({ kind: 'auto', dir, uid, shell: '/bin/sh' });
-      return (pod, others) => admitOciPod(pod, others, { isolation, hasTerminals: true });
+      const { controllers } = delegatedHere();
+      return (pod, others) => admitOciPod(pod, others, { isolation, controllers, hasTerminals: true });
     }
     case 'memory':
     case 'cri':

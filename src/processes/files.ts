@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 
 /** Returns the text of a file; `undefined` when it does not exist. */
 export function readIfThere(path: string): string | undefined {
@@ -46,4 +46,23 @@ function isBufferJson(item: unknown): item is { readonly type: 'Buffer'; readonl
     'data' in item &&
     Array.isArray(item.data)
   );
+}
+
+/** Returns the last bytes of a file as text; empty when it cannot be read. */
+export function endOf(path: string, bytes: number): string {
+  try {
+    const file = openSync(path, 'r');
+    try {
+      const part = Buffer.alloc(bytes);
+      return part.toString(
+        'utf8',
+        0,
+        readSync(file, part, 0, bytes, Math.max(0, fstatSync(file).size - bytes)),
+      );
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return '';
+  }
 }

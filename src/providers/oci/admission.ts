@@ -7,6 +7,8 @@ import { canBeUser, type Isolation } from './isolation.ts';
 /** The machine, as far as it decides which pods can run. */
 export interface OciAdmissionHost {
   readonly isolation: Pick<Isolation, 'kind' | 'rootless' | 'mounts'>;
+  /** The controllers that enforce limits. */
+  readonly controllers: readonly string[];
   readonly hasTerminals: boolean;
 }
 
@@ -31,7 +33,7 @@ export function admitOciPod(pod: Pod, others: readonly Pod[], host: OciAdmission
   if (faults.length > 0) return { admit: false, reason: unsupportedReason, message: faults.join('; ') };
   const clash = portClash(pod, others);
   if (clash !== undefined) return { admit: false, reason: portsReason, message: clash };
-  const warnings = limitWarnings(pod);
+  const warnings = limitWarnings(pod, host);
   return { admit: true, ...(warnings.length > 0 && { warnings }) };
 }
 
@@ -202,9 +204,9 @@ function portClash(pod: Pod, others: readonly Pod[]): string | undefined {
   return undefined;
 }
 
-const limitWarnings = (pod: Pod): readonly string[] =>
+const limitWarnings = (pod: Pod, { controllers }: OciAdmissionHost): readonly string[] =>
   containersOf(pod).flatMap(({ name, resources }) => {
-    const limits = Object.keys(resources?.limits ?? {});
+    const limits = Object.keys(resources?.limits ?? {}).filter((name) => !controllers.includes(name));
     return limits.length === 0
       ? []
       : [`container "${name}": limits on ${limits.join(', ')} are not enforced by the OCI provider`];

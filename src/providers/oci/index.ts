@@ -1,8 +1,10 @@
 /** Containers from images, without a container runtime: `podtender/providers/oci`. Re-exports only. */
 export { admitOciPod, type OciAdmissionHost } from './admission.ts';
 export { importImages, type ImportOptions } from './archive.ts';
+export { type Delegation, type LimitController, limitControllers } from './delegation.ts';
 export { detectIsolation, type Isolation, isolationKinds, type IsolationKind } from './isolation.ts';
 export {
+  delegatedHere,
   openOciRuntime,
   openStore,
   type OciRuntime,

@@ -4,6 +4,7 @@ import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import { AgentError } from '../../base/errors.ts';
 import { removeTree } from '../../base/files/remove-tree.ts';
+import { endOf } from '../../processes/files.ts';
 import { startFault } from '../../processes/launch-script.ts';
 import { firstChild } from '../../processes/proc.ts';
 import { wordFault } from '../../processes/program.ts';
@@ -11,12 +12,14 @@ import { containerIdVariable, type LaunchPlan } from '../../processes/supervisor
 import type { ContainerConfig, Mount } from '../../provider/cri-messages.ts';
 import type {
   ContainerRecord,
+  Ending,
   ExecPlace,
   LaunchContainer,
   Launcher,
   PreparedLaunch,
   ResolvedImage,
 } from '../process/index.ts';
+import type { ContainerCgroups } from './container-cgroups.ts';
 import { enterWords, rootWords, type Entry } from './enter-words.ts';
 import { guestWords, safeEnvironment } from './guest-environment.ts';
 import type { ImageRun } from './documents.ts';
@@ -39,6 +42,7 @@ import type { ImageStore } from './store.ts';
 export interface OciLauncherDeps {
   readonly store: ImageStore;
   readonly isolation: Isolation;
+  readonly cgroups: ContainerCgroups;
   readonly shell: string;
   /** User and group of the agent. */
   readonly uid: number;
@@ -85,7 +89,7 @@ export class OciLauncher implements Launcher {
   }
 
   async prepare(container: LaunchContainer): Promise<PreparedLaunch> {
-    const { isolation } = this.#deps;
+    const { isolation, cgroups, shell } = this.#deps;
     const image = imageOf(container.record);
     const root = join(container.dir, 'root');
     const places = await this.#makeRoot(container, image);
@@ -93,7 +97,11 @@ export class OciLauncher implements Launcher {
     makeWorkingDir(places, image, mounts);
     const env = environmentOf(container, image);
     demandProgram(places.lower, image, env);
-    const prefix = isolation.kind === 'namespaces' ? this.#namespaces(container, places, mounts) : [];
+    cgroups.create(container.record, container.dir);
+    const prefix = [
+      ...cgroups.words(container.dir, shell),
+      ...(isolation.kind === 'namespaces' ? this.#namespaces(container, places, mounts) : []),
+    ];
     const { workingDir, argv } = this.#place(container, { argv: image.argv, mounts, env });
     const { user } = image;
     const { stdin = false, tty = false } = container.record.config;
@@ -102,12 +110,13 @@ export class OciLauncher implements Launcher {
   }
 
   exec(container: LaunchContainer, argv: readonly string[]): ExecPlace {
-    const { isolation, uid, gid } = this.#deps;
+    const { isolation, cgroups, shell, uid, gid } = this.#deps;
     const image = imageOf(container.record);
     const env = environmentOf(container, image);
     const root = join(container.dir, 'root');
     const agent = { uid, gid, supplementalGroups: [] };
-    const base = { env: safeEnvironment(env), root, user: agent, prefix: [] };
+    const prefix = cgroups.words(container.dir, shell);
+    const base = { env: safeEnvironment(env), root, user: agent, prefix };
     const pid = image.isWatched && container.pid !== undefined ? firstChild(container.pid) : container.pid;
     if (pid === undefined)
       throw new AgentError('failed_precondition', `container ${container.record.id} is ending`);
@@ -128,6 +137,17 @@ export class OciLauncher implements Launcher {
 
   words({ image, config }: ContainerRecord): Pick<LaunchPlan, 'argv' | 'workingDir'> {
     return { argv: image?.argv ?? [], workingDir: image?.workingDir ?? config.workingDir ?? '' };
+  }
+
+  ending({ dir, runDir }: Pick<LaunchContainer, 'dir' | 'runDir'>, exitCode: number): Partial<Ending> {
+    return {
+      ...(exitCode === 1 && wasKilled(runDir) && { exitCode: 137 }),
+      ...(this.#deps.cgroups.wasOomKilled(dir) && { reason: 'OOMKilled' }),
+    };
+  }
+
+  release(dir: string): Promise<void> {
+    return this.#deps.cgroups.remove(dir);
   }
 
   /** @throws {AgentError} `failed_precondition` for a user that the isolation cannot give a container */
@@ -263,6 +283,15 @@ export class OciLauncher implements Launcher {
     };
   }
 }
+
+/**
+ * True when `unshare` says, as its last output, that it cannot end itself by the signal of its child. That signal is SIGKILL, the one whose
+ * handling it cannot reset; it exits with 1 then (util-linux 2.41).
+ */
+const wasKilled = (runDir: string): boolean =>
+  ['stderr', 'stdout'].some((name) =>
+    /unshare: sigprocmask unblock failed: Invalid argument\r?\n$/.test(endOf(join(runDir, name), 100)),
+  );
 
 /** The kinds whose program watches over the container's. */
 const isWatching: ReadonlySet<string> = new Set(['namespaces', 'bubblewrap', 'proot']);

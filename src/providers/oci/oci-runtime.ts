@@ -2,8 +2,12 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
+import { kernelCgroupFiles } from '../../containers/cm/files.ts';
+import { readIfThere } from '../../processes/files.ts';
 import { type ProcessPowers, processPowers, ProcessRuntime } from '../process/index.ts';
 import { admitOciPod } from './admission.ts';
+import { ContainerCgroups } from './container-cgroups.ts';
+import { type Delegation, findDelegation, type LimitController } from './delegation.ts';
 import { OciImageService, type PullImage } from './image-service.ts';
 import { detectIsolation, type Isolation, type IsolationKind } from './isolation.ts';
 import { OciLauncher } from './launcher.ts';
@@ -19,6 +23,8 @@ export interface OciSettings {
   /** The isolation to use; `auto`, the default, is the best that the machine allows, and never `none`. */
   readonly isolation?: IsolationKind | 'auto';
   readonly limits?: UnpackLimits;
+  /** Maximum number of processes and threads of a pod, enforced where the controller `pids` is delegated; not positive: no limit. */
+  readonly podPidsLimit?: number;
 }
 
 /** Dependencies of the OCI runtime. */
@@ -36,6 +42,8 @@ export interface OciRuntime {
   readonly runtime: ProcessRuntime;
   readonly store: ImageStore;
   readonly isolation: Isolation;
+  /** The controllers that limit containers. */
+  readonly controllers: readonly LimitController[];
   readonly powers: ProcessPowers;
 }
 
@@ -51,7 +59,9 @@ export async function openOciRuntime({ settings, pull, ...deps }: OciRuntimeDeps
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const isolation = await detectIsolation({ kind, dir: join(dataDir, 'probe'), uid, shell });
   const store = openStore(settings, { ...deps, uid }, limits);
-  const launcher = new OciLauncher({ store, isolation, shell, uid, gid });
+  const delegation = delegatedHere();
+  const cgroups = new ContainerCgroups({ ...deps, ...settings, delegation, files: kernelCgroupFiles });
+  const launcher = new OciLauncher({ store, isolation, cgroups, shell, uid, gid });
   const images = new OciImageService({
     store,
     clock: deps.clock,
@@ -65,12 +75,22 @@ export async function openOciRuntime({ settings, pull, ...deps }: OciRuntimeDeps
   });
   await runtime.open();
   const { terminal } = runtime.host;
+  const { controllers } = delegation;
+  const machine = { isolation, controllers, hasTerminals: terminal !== undefined };
   const powers: ProcessPowers = {
     ...processPowers(runtime),
-    admit: (pod, others) => admitOciPod(pod, others, { isolation, hasTerminals: terminal !== undefined }),
+    admit: (pod, others) => admitOciPod(pod, others, machine),
   };
-  return { runtime, store, isolation, powers };
+  return { runtime, store, isolation, controllers, powers };
 }
+
+/** Returns the cgroups that this machine delegates to the agent. With v2 it moves the agent to a child of its cgroup. */
+export const delegatedHere = (): Delegation =>
+  findDelegation({
+    files: kernelCgroupFiles,
+    own: readIfThere('/proc/self/cgroup') ?? '',
+    pid: process.pid,
+  });
 
 /** Opens the image store of a provider's directory. */
 export const openStore = (

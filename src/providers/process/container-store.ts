@@ -137,9 +137,10 @@ export class ContainerStore {
 
   #add(record: ContainerRecord): ProcessContainer {
     const { host, launcher, settings, clock, logger, onChange } = this.#deps;
+    const dir = join(this.#deps.dir, record.id);
     const container = new ProcessContainer({
       record,
-      dir: join(this.#deps.dir, record.id),
+      dir,
       bootId: host.bootId,
       shell: settings.shell ?? defaultShell,
       processes: this.#processes,
@@ -149,6 +150,7 @@ export class ContainerStore {
         punchHole(host, path, bytes);
       },
       onChange,
+      ending: (exitCode) => launcher.ending?.({ dir, runDir: join(dir, 'run') }, exitCode) ?? {},
       launchFault: (failed, code, errorText) =>
         startFault(launchFault(launcher.words(failed), code, errorText)),
     });

@@ -2,7 +2,7 @@
 export { admitProcessPod, type ProcessAdmissionHost } from './admission.ts';
 export { defaultImages, findImage, imageTable, type HostImage } from './images.ts';
 export { type ContainerRecord, readContainers, type ResolvedImage } from './record.ts';
-export type { ExecPlace, LaunchContainer, Launcher, PreparedLaunch } from './launcher.ts';
+export type { Ending, ExecPlace, LaunchContainer, Launcher, PreparedLaunch } from './launcher.ts';
 export { processPowers, type ProcessPowers } from './powers.ts';
 export { ProcessRuntime, type ProcessRuntimeDeps } from './runtime.ts';
 export { type ProcessEvents } from './event-stream.ts';

@@ -1,7 +1,7 @@
 import type { ExecPlan } from '../../processes/exec.ts';
 import type { LaunchPlan } from '../../processes/supervisor-script.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../provider/cri-messages.ts';
-import type { ContainerRecord, ResolvedImage } from './record.ts';
+import type { ContainerRecord, Outcome, ResolvedImage } from './record.ts';
 
 /** A container for its launcher: its record and its directories. */
 export interface LaunchContainer {
@@ -25,6 +25,9 @@ export interface PreparedLaunch {
 /** The parts of an {@link ExecPlan} that depend on what the container runs in. */
 export type ExecPlace = Pick<ExecPlan, 'argv' | 'env' | 'workingDir' | 'root' | 'user' | 'prefix'>;
 
+/** How a container ended. */
+export type Ending = Pick<Outcome, 'exitCode' | 'reason'>;
+
 /** Launcher decides what containers run in: the host's file system, or the root file system of an image. */
 export interface Launcher {
   /** The runtime's name and version for `Version`. */
@@ -46,4 +49,8 @@ export interface Launcher {
   exec(container: LaunchContainer, argv: readonly string[]): ExecPlace;
   /** Returns the words of the container's command, for the message of a failed launch. */
   words(record: ContainerRecord): Pick<LaunchPlan, 'argv' | 'workingDir'>;
+  /** Returns what the exit code of a container that has ended does not say, such as the reason `OOMKilled`. */
+  ending?(container: Pick<LaunchContainer, 'dir' | 'runDir'>, exitCode: number): Partial<Ending>;
+  /** Releases what a container that has ended holds outside its directory. */
+  release?(dir: string): Promise<void>;
 }

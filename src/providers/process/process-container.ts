@@ -41,6 +41,8 @@ export interface ProcessContainerDeps {
   readonly logger: Logger;
   readonly release: (path: string, bytes: number) => void;
   readonly onChange: (container: ProcessContainer, change: ContainerChange) => void;
+  /** Returns what the exit code of the supervisor does not say. */
+  readonly ending: (exitCode: number) => Partial<Pick<Outcome, 'exitCode' | 'reason'>>;
   /** Returns the error of a failed launch by the launcher's exit code and error output. */
   readonly launchFault: (record: ContainerRecord, code: number, errorText: string) => string;
 }
@@ -332,9 +334,10 @@ export class ProcessContainer {
       const { pid, startTicks } = identity;
       await sweep({ containerId: this.record.id, leader: pid, startTicks }, this.#deps.processes, clock);
     }
+    const how = { ...ending(code), ...(code !== undefined && this.#deps.ending(code)) };
     await this.#pumpLog(true);
     const finishedAt = (writtenAt(join(this.runDir, 'exit')) ?? clock.now()) * nanosPerMs;
-    this.#end({ ...ending(code), startedAt: this.#startedAt, finishedAt: Math.round(finishedAt) });
+    this.#end({ ...how, startedAt: this.#startedAt, finishedAt: Math.round(finishedAt) });
   }
 
   /** Marks the container as exited with unknown result after its directory was removed. */

@@ -337,6 +337,7 @@ export class ProcessRuntime implements ContainerRuntime, ImageService {
     this.#stats.forget(container.record.id);
     this.#tell(container, ContainerEventType.CONTAINER_DELETED_EVENT);
     try {
+      await this.#launcher.release?.(container.dir);
       await removeTree(container.dir);
     } catch (cause) {
       this.#deps.logger.warn('container directory was not removed', {

@@ -7,7 +7,7 @@ import { systemRandom } from '../../../src/base/random.ts';
 import type { ContainerConfig, ContainerStatus } from '../../../src/provider/cri-messages.ts';
 import { importImages } from '../../../src/providers/oci/archive.ts';
 import type { IsolationKind } from '../../../src/providers/oci/isolation.ts';
-import { openOciRuntime, type OciRuntime } from '../../../src/providers/oci/oci-runtime.ts';
+import { openOciRuntime, type OciRuntime, type OciSettings } from '../../../src/providers/oci/oci-runtime.ts';
 import type { PullImage } from '../../../src/providers/oci/image-service.ts';
 import { busyboxImage, type ImageRun, layoutOf } from '../../support/images.ts';
 import { soon } from '../../support/found.ts';
@@ -35,11 +35,12 @@ const noPull: PullImage = () => Promise.reject(new Error('no pull in this test')
 export async function makeOciBench(
   isolation: IsolationKind | 'auto' = 'auto',
   run: ImageRun = { Cmd: ['/bin/sh'] },
+  more: Pick<OciSettings, 'podPidsLimit'> = {},
 ): Promise<OciBench> {
   const dir = mkdtempSync(join(tmpdir(), 'podtender-oci-'));
   const open = (): Promise<OciRuntime> =>
     openOciRuntime({
-      settings: { dataDir: join(dir, 'oci'), hostIp: '10.0.0.1', isolation },
+      settings: { dataDir: join(dir, 'oci'), hostIp: '10.0.0.1', isolation, ...more },
       clock: systemClock,
       random: systemRandom,
       logger: silentLogger,

@@ -97,13 +97,14 @@ const columns = [
   await columnOf('process'),
   await columnOf('oci'),
   ...(await criColumn()),
+  await columnOf('kubernetes'),
 ];
 console.error('recordings …');
 const report = await replayStateMachines(podtenderStateMachines);
 const text = `# Conformance: results
 
 Written by \`npm run conformance-results\`; what is measured is in [conformance-suite.md](conformance-suite.md). \`memory\`, \`eci\` (over a double of the service) and \`mock\` (virtual-kubelet's) run on a
-clock that the suite moves, \`process\`, \`oci\` and \`cri\` (containerd) in real time.
+clock that the suite moves, \`process\`, \`oci\`, \`cri\` (containerd) and \`kubernetes\` (over an embedded API server with a node of processes) in real time.
 
 ## Providers
 

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
-import { AgentError } from '../base/errors.ts';
 import { FakeClock } from '../base/fake-clock.ts';
 import { silentLogger as logger } from '../base/logger.ts';
 import { systemRandom as random } from '../base/random.ts';
 import type { MakeWorld, ProviderWorld } from '../conformance/world.ts';
+import { kubernetesWorld } from './conformance-backing-world.ts';
 import { type CriSubject, criWorlds, eciWorld, memoryWorld, mockWorld } from './conformance-own-worlds.ts';
 import { ociWorlds, processWorld } from './conformance-process-worlds.ts';
 import { lawFolder } from './conformance-world-parts.ts';
@@ -29,10 +29,8 @@ const criDefaults: CriSubject = { endpoint: 'unix:///run/containerd/containerd.s
 
 /**
  * conformanceSubject returns what makes a fresh world of a provider for each law: one of the command's own (`memory`, `process`, `oci`, `cri`, `eci`
- * over a double of the service, `mock`), or that of a user's module, which is called with `clock`, `logger`, `random`, `nodeName` and a
- * `dataDir` of its own.
- *
- * @throws {AgentError} `invalid_argument` for a provider that cannot be made without a node
+ * over a double of the service, `kubernetes` over an embedded backing cluster, `mock`), or that of a user's module, which is called with
+ * `clock`, `logger`, `random`, `nodeName` and a `dataDir` of its own.
  */
 export async function conformanceSubject(
   name: string,
@@ -53,10 +51,7 @@ export async function conformanceSubject(
       return { make: await ociWorlds(archive), isRealTime: true };
     }
     case 'kubernetes':
-      throw new AgentError(
-        'invalid_argument',
-        `--provider ${name}: needs a node around it; the suite checks memory, process, oci, cri, eci and mock, and modules such as ./provider.mjs`,
-      );
+      return { make: kubernetesWorld, isRealTime: true };
     case 'cri':
       return { make: criWorlds({ ...criDefaults, ...options.runtime }), isRealTime: true };
     default:

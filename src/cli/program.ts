@@ -302,7 +302,7 @@ function addConformance(
     .description('Check a provider against the laws of pods, one after another.')
     .requiredOption(
       '--provider <name>',
-      "memory, process, oci, cri, eci (over a double of the service), mock (virtual-kubelet's), or a module with a provider: a file such as ./provider.mjs, or a package",
+      "memory, process, oci, cri, eci (over a double of the service), kubernetes (over an embedded backing cluster), mock (virtual-kubelet's), or a module with a provider: a file such as ./provider.mjs, or a package",
     )
     .option('--focus <text>', 'only laws with this in their name, area or rule')
     .option('--junit <file>', 'write a JUnit report')

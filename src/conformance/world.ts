@@ -57,9 +57,10 @@ export type Ability = 'commands' | 'hooks';
 
 /**
  * What a backend may lack: a back-off that syncs report (`backOff`: it restarts containers by itself), commands that really run in
- * containers (`exec`), events of the runtime behind `onPodEvent` (`events`), and `sidecars`.
+ * containers (`exec`), events of the runtime behind `onPodEvent` (`events`), `sidecars`, and syncs that report failed starts
+ * (`startReports`: it starts containers after the sync).
  */
-export type Lack = 'backOff' | 'exec' | 'events' | 'sidecars';
+export type Lack = 'backOff' | 'exec' | 'events' | 'sidecars' | 'startReports';
 
 /** What an agent is made of: its folder, and how it makes the provider that is checked. */
 export type AgentAround = Pick<AgentOptions, 'rootDir' | 'makeProvider' | 'mountsVolumes'>;

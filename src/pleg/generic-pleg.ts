@@ -160,7 +160,7 @@ export class GenericPleg {
     this.#toReinspect.delete(uid);
     this.#pushedAt.set(uid, at);
     record.old = record.current;
-    this.#tell(events.length > 0 ? events : [{ uid, type: 'PodSync' }]);
+    this.#tell(isSyncReason(events, pod) ? events : [...events, { uid, type: 'PodSync' }]);
   }
 
   /** Keeps the pods that were pushed after the listing began. */
@@ -382,3 +382,8 @@ export class GenericPleg {
 const listing = '';
 
 const nowhere = { name: '', namespace: '', containers: [], sandboxes: [] };
+
+/** False when only old containers of a pushed pod are gone, which is no reason for a sync, though what it reports may have changed. */
+const isSyncReason = (events: readonly PodLifecycleEvent[], { containers, sandboxes }: RuntimePod): boolean =>
+  events.some(({ type }) => type !== 'ContainerRemoved') ||
+  (events.length > 0 && containers.length + sandboxes.length === 0);

@@ -52,6 +52,19 @@ test(
   },
 );
 
+test(
+  'the kubernetes provider is checked over a backing cluster of its own, in real time',
+  { timeout: 120_000 },
+  async () => {
+    const { code, lines } = await run('kubernetes', { focus: 'crash' });
+    expect(code).toBe(0);
+    expect(lines.join('\n')).toMatch(
+      /n\/a {5}crashes-back-off .*\n {8}missing: a back-off that syncs report/,
+    );
+    expect(lines.at(-1)).toBe('1 passed, 0 failed');
+  },
+);
+
 test('a broken provider of a module: what was seen, what is missing, JUnit, JSON and exit code 1', async () => {
   writeFileSync(
     join(dir, 'broken.mjs'),

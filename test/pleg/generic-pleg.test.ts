@@ -286,3 +286,16 @@ test('a pushed pod is cached and told at once, and no listing that had begun tak
   slow.push({ pod: podOf('a', 'exited'), status: { ...status, ips: [] } });
   expect(slow.channel.drain()).toEqual([{ uid: 'a', type: 'PodSync' }]);
 });
+
+test('a pushed pod that lost an old container is synced: what its provider reports may have changed', () => {
+  const { pleg } = setUp();
+  const pod = podOf('a', 'running');
+  const old = { id: 'c-old', name: 'c', state: 'exited' } as const;
+  pleg.push({ pod: { ...pod, containers: [...pod.containers, old] }, status: emptyStatus('a') });
+  pleg.channel.drain();
+  pleg.push({ pod, status: emptyStatus('a') });
+  expect(pleg.channel.drain()).toEqual([
+    { uid: 'a', type: 'ContainerRemoved', containerId: 'c-old' },
+    { uid: 'a', type: 'PodSync' },
+  ]);
+});

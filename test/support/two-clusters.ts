@@ -1,6 +1,10 @@
 import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { namespaceResource, podResource, type Resource } from '../../src/api/resources.ts';
-import { startApiServer, type TestApiServer } from '../../src/apiserver/index.ts';
+import {
+  type EmbeddedApiServerOptions,
+  startApiServer,
+  type TestApiServer,
+} from '../../src/apiserver/index.ts';
 import { type RunningNode, runNode } from '../../src/app/run-node.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import type { KubeObject, Pod, PodSpec } from '../../src/kube/types.ts';
@@ -16,8 +20,8 @@ export interface Cluster {
   list<T extends KubeObject>(resource: Resource, namespace: string): Promise<readonly T[]>;
 }
 
-async function cluster(): Promise<Cluster> {
-  const server = await startApiServer();
+async function cluster(options: EmbeddedApiServerOptions = {}): Promise<Cluster> {
+  const server = await startApiServer(options);
   const client = createApiClient({ server: server.url, ca: server.ca, ...server.admin }, { clock, qps: 0 });
   return {
     server,
@@ -48,8 +52,9 @@ export const backingNamespace = 'podtender';
 /** Starts both clusters and the backing node. @param backingProvider what the backing node runs pods with; default: memory */
 export async function twoClusters(
   backingProvider: PodProvider = new MemoryProvider({ clock }),
+  backing: EmbeddedApiServerOptions = {},
 ): Promise<TwoClusters> {
-  const [here, there] = [await cluster(), await cluster()];
+  const [here, there] = [await cluster(), await cluster(backing)];
   const node = await runNode({ nodeName: 'worker', provider: backingProvider, server: there.server });
   await there.client.create(namespaceResource, { metadata: { name: backingNamespace } });
   let agent: RunningNode | undefined;

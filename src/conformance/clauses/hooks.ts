@@ -49,7 +49,9 @@ export const hooks: readonly Clause[] = [
     area,
     rule: 'R180',
     law: 'A container whose postStart handler fails is killed, and the sync says so.',
-    needs: needing(['commands', 'hooks']),
+    needs: (world) =>
+      needing(['commands', 'hooks'])(world) ??
+      (world.lacks?.includes('startReports') ? 'syncs that report failed starts' : undefined),
     async check(t) {
       const plain = t.behaving(t.pod({ restartPolicy: 'Never' }), {});
       const pod = withHooks(plain, { postStart: { exec: { command: shell('exit 1') } } });

@@ -91,7 +91,6 @@ export const podStatus: readonly Clause[] = [
     area,
     rule: 'R224',
     law: 'A container that has crashed again waits with the reason CrashLoopBackOff from the next sync on, and its last end is shown.',
-    needs: ({ lacks = [] }) => (lacks.includes('backOff') ? 'a back-off that syncs report' : undefined),
     async check(t) {
       const node = await t.node();
       const pod = node.create(t.behaving(t.pod(), { runMs: 300, exitCode: 9 }));

@@ -230,10 +230,11 @@ const logs: readonly Clause[] = [
     law: 'Each instance of a container has a log of its own, by its ID.',
     needs: needing(['commands'], ['readLogs']),
     async check(t) {
-      const pod = t.commanding(t.pod(), 'cat /proc/uptime; sleep 0.3; exit 1');
-      await t.sync(pod);
-      await t.reach(pod, 'exited');
+      const pod = await t.started(t.commanding(t.pod(), 'cat /proc/uptime; sleep 3; exit 1'));
       const first = await t.ref(pod);
+      const hasLine = async (): Promise<boolean> => (await logOf(t, pod)).endsWith('\n');
+      const noLine = (): Promise<string> => Promise.resolve('the log has no line');
+      await t.until(hasLine, noLine);
       const before = await logOf(t, pod, {}, first);
       await t.until(
         async () => {
@@ -243,7 +244,7 @@ const logs: readonly Clause[] = [
         async () => `no second instance; restart count ${(await t.newest(pod))?.restartCount ?? 'none'}`,
         40_000,
       );
-      await t.reach(pod, 'exited');
+      await t.until(hasLine, noLine);
       expectLog(await logOf(t, pod, {}, first), before);
       const second = await logOf(t, pod);
       expect(

@@ -5,38 +5,11 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { systemClock as clock } from '../../../src/base/clock.ts';
 import { uidOf } from '../../../src/kube/names.ts';
 import type { Pod } from '../../../src/kube/types.ts';
-import { type LogOptions, type LogSink, writeLog } from '../../../src/provider/logs.ts';
-import type { TerminalIo } from '../../../src/provider/powers.ts';
+import type { LogOptions } from '../../../src/provider/logs.ts';
 import type { ContainerRef } from '../../../src/provider/refs.ts';
-import type { RuntimePodStatus } from '../../../src/provider/runtime-pod.ts';
 import type { KubernetesProvider } from '../../../src/providers/kubernetes/index.ts';
-import { MemoryProvider } from '../../../src/providers/memory/index.ts';
+import { AnsweringProvider } from '../../support/answering-provider.ts';
 import { type TwoClusters, twoClusters } from '../../support/two-clusters.ts';
-
-/** A backing node whose containers answer: commands echo their input, logs have two lines, ports echo. */
-class AnsweringProvider extends MemoryProvider {
-  async exec(_at: ContainerRef, command: readonly string[], io: TerminalIo): Promise<number> {
-    if (io.stdin) for await (const chunk of io.stdin) io.stdout?.write(chunk as Buffer);
-    io.stdout?.write(command.join(' '));
-    io.stderr?.write('warned');
-    return command[0] === 'fail' ? 3 : 0;
-  }
-
-  async attach(_at: ContainerRef, io: TerminalIo): Promise<void> {
-    io.stdout?.write('attached');
-  }
-
-  readLogs(_at: ContainerRef, options: LogOptions, sink: LogSink, signal: AbortSignal): Promise<void> {
-    const lines = [{ text: 'first' }, { text: 'second' }];
-    return writeLog(lines, options, sink, { now: clock.now(), signal });
-  }
-
-  async portForward(_pod: RuntimePodStatus, port: number, stream: Duplex): Promise<void> {
-    const [chunk] = (await once(stream, 'data')) as [Buffer];
-    stream.end(`${port}: ${chunk.toString()}`);
-    await once(stream, 'finish');
-  }
-}
 
 let bed: TwoClusters;
 let provider: KubernetesProvider;

@@ -11,8 +11,8 @@ import { Authority, hour, type KeyPair, year } from '../pki/certificates.ts';
 import type { ControlPlane, TestUser } from './control-plane.ts';
 import { freePort } from './webhooks.ts';
 
-/** How long each program may take until it is ready, and until it has ended, ms; as envtest. */
-const readyWithinMs = 20_000;
+/** How long each program may take until it is ready by default, and until it has ended, ms; as envtest. */
+const defaultReadyWithinMs = 20_000;
 const endsWithinMs = 20_000;
 const lookMs = 50;
 
@@ -47,7 +47,7 @@ class Program {
   }
 
   /** Waits until `isReady` resolves to true. @throws {AgentError} when the program ends before, or takes too long */
-  async ready(clock: Clock, isReady: () => Promise<boolean>): Promise<void> {
+  async ready({ clock, readyWithinMs }: Starting, isReady: () => Promise<boolean>): Promise<void> {
     let end: string | undefined;
     void this.#ended.then((how) => {
       end = how;
@@ -55,7 +55,9 @@ class Program {
     const deadline = clock.now() + readyWithinMs;
     while (!(await isReady().catch(() => false))) {
       if (end !== undefined || clock.now() > deadline) {
-        const how = end ?? `it is not ready after ${readyWithinMs / 1000} s`;
+        const how =
+          end ??
+          `it is not ready after ${readyWithinMs / 1000} s (KUBEBUILDER_CONTROLPLANE_START_TIMEOUT or startTimeoutMs sets another limit)`;
         throw new AgentError('unavailable', `${this.#name}: ${how}: ${this.#output.trim()}`);
       }
       await clock.sleep(lookMs);
@@ -108,9 +110,14 @@ const clientOf = (authority: Authority, now: number, { name, groups = [] }: Test
 /**
  * Starts the kube-apiserver and etcd of a directory (KUBEBUILDER_ASSETS), with the flags that envtest passes.
  *
+ * @param readyWithinMs how long each program may take until it is ready
  * @throws {AgentError} `unavailable` when a program is missing or does not start
  */
-export async function startBinaries(binaries: string, clock: Clock): Promise<ControlPlane> {
+export async function startBinaries(
+  binaries: string,
+  clock: Clock,
+  readyWithinMs: number = defaultReadyWithinMs,
+): Promise<ControlPlane> {
   const folder = mkdtempSync(join(tmpdir(), 'podtender-envtest-'));
   const programs: Program[] = [];
   const stop = async (): Promise<void> => {
@@ -119,8 +126,9 @@ export async function startBinaries(binaries: string, clock: Clock): Promise<Con
   };
   try {
     const keys = writeKeys(folder, clock.now());
-    const etcdUrl = await startEtcd({ binaries, folder, clock, programs });
-    const connection = await startApiServer({ binaries, folder, clock, programs }, etcdUrl, keys);
+    const starting: Starting = { binaries, folder, clock, programs, readyWithinMs };
+    const etcdUrl = await startEtcd(starting);
+    const connection = await startApiServer(starting, etcdUrl, keys);
     return {
       connection,
       addUser: (user) => ({
@@ -142,9 +150,11 @@ interface Starting {
   readonly folder: string;
   readonly clock: Clock;
   readonly programs: Program[];
+  readonly readyWithinMs: number;
 }
 
-async function startEtcd({ binaries, folder, clock, programs }: Starting): Promise<string> {
+async function startEtcd(starting: Starting): Promise<string> {
+  const { binaries, folder, clock, programs } = starting;
   const [client, peer] = [await freePort('127.0.0.1'), await freePort('127.0.0.1')];
   const url = `http://127.0.0.1:${client}`;
   mkdirSync(join(folder, 'etcd'));
@@ -156,15 +166,16 @@ async function startEtcd({ binaries, folder, clock, programs }: Starting): Promi
     '--unsafe-no-fsync=true',
   ]);
   programs.push(etcd);
-  await etcd.ready(clock, () => answers({ server: url }, '/health', clock));
+  await etcd.ready(starting, () => answers({ server: url }, '/health', clock));
   return url;
 }
 
 async function startApiServer(
-  { binaries, folder, clock, programs }: Starting,
+  starting: Starting,
   etcdUrl: string,
   { serving, clients }: Keys,
 ): Promise<ApiConnection> {
+  const { binaries, folder, clock, programs } = starting;
   const port = await freePort('127.0.0.1');
   const apiserver = new Program(binaries, 'kube-apiserver', [
     `--etcd-servers=${etcdUrl}`,
@@ -185,7 +196,7 @@ async function startApiServer(
   programs.push(apiserver);
   const admin = clientOf(clients, clock.now(), { name: 'admin', groups: ['system:masters'] });
   const connection = { server: `https://127.0.0.1:${port}`, ca: serving.cert, ...admin };
-  await apiserver.ready(clock, () => answers(connection, '/readyz', clock));
+  await apiserver.ready(starting, () => answers(connection, '/readyz', clock));
   return connection;
 }
 

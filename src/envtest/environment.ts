@@ -11,6 +11,7 @@ import {
 } from '../apiserver/index.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
+import { parseDuration } from '../kube/duration.ts';
 import type { ControlPlane, TestUser } from './control-plane.ts';
 import { installRead, readCrds } from './crds.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
@@ -45,6 +46,8 @@ export interface TestEnvironmentOptions {
    * embedded server runs in this process.
    */
   readonly binaries?: string;
+  /** How long each of these programs may take until it is ready, ms. Default: `KUBEBUILDER_CONTROLPLANE_START_TIMEOUT` (`60s`), then 20 s. */
+  readonly startTimeoutMs?: number;
   /** Namespaces that are created. */
   readonly namespaces?: readonly string[];
   /** Options of the embedded server. Default: no controllers run and no service accounts are required, as with envtest. */
@@ -165,7 +168,7 @@ export class TestEnvironment {
     const binaries = this.#options.binaries ?? (this.#options.server ? undefined : env['KUBEBUILDER_ASSETS']);
     if (binaries === undefined || binaries === '') return embedded(this.#clock, this.#options.server);
     const { startBinaries } = await import('./binaries.ts');
-    return startBinaries(binaries, this.#clock);
+    return startBinaries(binaries, this.#clock, this.#options.startTimeoutMs ?? startTimeoutOf(env));
   }
 
   async #createNamespaces(connection: ApiConnection, names: readonly string[]): Promise<void> {
@@ -220,4 +223,16 @@ async function existingCluster(clock: Clock, kubeconfig: string | undefined): Pr
     audit: () => [],
     stop: () => Promise.resolve(),
   };
+}
+
+/** @throws {AgentError} for a value that is no positive duration */
+function startTimeoutOf(env: Readonly<Record<string, string | undefined>>): number | undefined {
+  const text = env['KUBEBUILDER_CONTROLPLANE_START_TIMEOUT'] ?? '';
+  if (text === '') return undefined;
+  const nanos = parseDuration(text);
+  if (typeof nanos === 'bigint' && nanos > 0n) return Number(nanos) / 1e6;
+  throw new AgentError(
+    'invalid_argument',
+    `KUBEBUILDER_CONTROLPLANE_START_TIMEOUT is not a positive duration such as 60s: ${text}`,
+  );
 }

@@ -45,3 +45,17 @@ test('a missing or failing program is named, with what it printed', async () => 
   writeFileSync(join(dir, 'etcd'), '#!/bin/sh\necho broken >&2\nexit 3\n', { mode: 0o755 });
   await expect(env.start()).rejects.toThrow('etcd: it ended with 3: broken');
 });
+
+test('KUBEBUILDER_CONTROLPLANE_START_TIMEOUT, or the option, limits how long a program may take', async () => {
+  writeFileSync(join(dir, 'etcd'), '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 });
+  const name = 'KUBEBUILDER_CONTROLPLANE_START_TIMEOUT';
+  const start = (limit: string): Promise<unknown> =>
+    new TestEnvironment({ env: { KUBEBUILDER_ASSETS: dir, [name]: limit } }).start();
+  await expect(start('200ms')).rejects.toThrow(
+    `etcd: it is not ready after 0.2 s (${name} or startTimeoutMs`,
+  );
+  await expect(start('soon')).rejects.toThrow(`${name} is not a positive duration such as 60s: soon`);
+  await expect(start('-1s')).rejects.toThrow(`${name} is not a positive duration`);
+  const env = new TestEnvironment({ binaries: dir, startTimeoutMs: 100, env: { [name]: '1h' } });
+  await expect(env.start()).rejects.toThrow('it is not ready after 0.1 s');
+});

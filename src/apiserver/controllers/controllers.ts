@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Authority } from '../../pki/certificates.ts';
-import { type JsonObject, listAt, nameOf, objectAt, sameJson, valueAt } from '../../apimachinery/json.ts';
+import { type JsonObject, nameOf, objectAt, sameJson, valueAt } from '../../apimachinery/json.ts';
 import { builtIn, type Kind, kinds } from '../../apimachinery/kinds.ts';
 import { quotaStatus } from '../admission/quotas.ts';
 import type { ResourceApi } from '../endpoints/handlers/resource-api.ts';
@@ -52,58 +52,6 @@ export function furnishNamespaces(deps: ControllerDeps): () => void {
       data: { 'ca.crt': deps.authority.cert },
     });
   });
-}
-
-/** Returns one kind for each storage: the versions of a kind share their objects. */
-const onePerStorage = (all: readonly Kind[]): readonly Kind[] => [
-  ...new Map(all.map((kind) => [kind.storage, kind])).values(),
-];
-
-/** Deletes the content of a terminating namespace, and removes the namespace when it is empty. */
-export function emptyNamespaces(deps: ControllerDeps): () => void {
-  const { store } = deps.world;
-  const namespaced = kinds.filter(
-    (kind) => kind.namespaced && kind.storageHash !== undefined && kind.group !== 'events.k8s.io',
-  );
-  const sweep = (name: string): void => {
-    const entry = store.get('namespaces', name);
-    if (!entry || valueAt(entry.object, 'metadata', 'deletionTimestamp') === undefined) return;
-    let left = 0;
-    const custom = deps.resources.customKinds.filter((kind) => kind.namespaced);
-    for (const kind of [...namespaced, ...onePerStorage(custom)]) {
-      const registry = deps.resources.registry(kind);
-      for (const one of [...store.list(kind.storage, `${name}/`)]) {
-        const { deleted } = registry.delete(name, nameOf(one.object), {}, systemContext(deps.world));
-        if (!deleted) left++;
-      }
-    }
-    if (left > 0) return;
-    const finalizers = listAt(objectAt(entry.object, 'spec'), 'finalizers').filter(
-      (one) => one !== 'kubernetes',
-    );
-    const more = listAt(objectAt(entry.object, 'metadata'), 'finalizers');
-    if (finalizers.length > 0 || more.length > 0) {
-      store.put('namespaces', { ...entry.object, spec: { finalizers } });
-      return;
-    }
-    store.delete('namespaces', name);
-  };
-  const stopOwn = follow(store, 'namespaces', (namespace) => {
-    if (listAt(objectAt(namespace, 'spec'), 'finalizers').includes('kubernetes')) sweep(nameOf(namespace));
-  });
-  const stopRest = store.onChange((storage, changes) => {
-    if (storage === 'namespaces') return;
-    const touched = new Set(
-      changes
-        .filter((c) => c.type === 'DELETED' && c.entry.key.includes('/'))
-        .map((c) => c.entry.key.split('/')[0] ?? ''),
-    );
-    for (const name of touched) sweep(name);
-  });
-  return () => {
-    stopOwn();
-    stopRest();
-  };
 }
 
 /** Reports whether a pod's quota usage may have changed: the rest of its status has no influence. */

@@ -72,6 +72,7 @@ export const criWorlds =
       image,
       abilities: ['commands', 'hooks'],
       failNext: faults.failNext,
+      hangNext: faults.hangNext,
       useProbes: probes.use,
       agent: () => {
         hasAgent = true;

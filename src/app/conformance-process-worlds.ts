@@ -7,6 +7,7 @@ import type { MakeWorld, ProviderWorld } from '../conformance/world.ts';
 import { hostMounter } from '../containers/volumes/mounter.ts';
 import type { ProcessPowers, ProcessRuntime } from '../providers/process/index.ts';
 import { conformanceImage } from './conformance-image.ts';
+import { busyboxServer, nodeServer } from './conformance-servers.ts';
 import { lawFolder, NodeProbes, RuntimeFaults } from './conformance-world-parts.ts';
 
 /** A runtime of processes that is open. */
@@ -20,6 +21,7 @@ interface RuntimeKind {
   readonly runtimeName: string;
   readonly image?: string;
   readonly mountsVolumes?: boolean;
+  readonly serve: NonNullable<ProviderWorld['serve']>;
   /** Opens the runtime over its folder; called again after a restart. */
   readonly open: (dataDir: string) => Promise<OpenRuntime>;
 }
@@ -31,6 +33,7 @@ export async function processWorld(): Promise<ProviderWorld> {
   const { ProcessRuntime, processPowers } = await import('../providers/process/index.ts');
   return runtimeWorld({
     runtimeName: 'process',
+    serve: nodeServer,
     open: async (dataDir) => {
       const runtime = new ProcessRuntime({
         settings: { dataDir, hostIp },
@@ -61,6 +64,7 @@ export async function ociWorlds(archive?: string): Promise<MakeWorld> {
     runtimeWorld({
       runtimeName: 'oci',
       image: image.name,
+      serve: busyboxServer,
       mountsVolumes: kind === 'namespaces' && !rootless,
       open: async (dataDir) => {
         const settings = { dataDir, hostIp, isolation: kind };
@@ -88,8 +92,10 @@ async function runtimeWorld(kind: RuntimeKind): Promise<ProviderWorld> {
   return {
     provider: life.provider,
     ...(image !== undefined && { image }),
-    abilities: ['commands', 'hooks'],
+    abilities: ['commands', 'hooks', ...(life.runtime.host.terminal ? (['terminals'] as const) : [])],
     failNext: faults.failNext,
+    hangNext: faults.hangNext,
+    serve: kind.serve,
     useProbes: probes.use,
     agent: () => {
       hasAgent = true;

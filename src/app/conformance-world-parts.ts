@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AgentError } from '../base/errors.ts';
+import type { CallOptions } from '../provider/container-runtime.ts';
 import type { ProbeResults, ProviderWorld } from '../conformance/world.ts';
 
 /** A folder of its own for one law. */
@@ -17,12 +19,25 @@ const runtimeCalls = {
   syncPod: 'runPodSandbox',
 } as const;
 
-/** Calls of a container runtime that are made to fail, once each. */
+/** A call without an answer; as a remote one it rejects when it is cancelled. */
+const untilCancelled = (options: unknown): Promise<never> =>
+  new Promise((_, reject) => {
+    const { signal } = (options ?? {}) as CallOptions;
+    signal?.addEventListener('abort', () => {
+      reject(AgentError.from(signal.reason));
+    });
+  });
+
+/** Calls of a container runtime that are made to fail or to hang, once each. */
 export class RuntimeFaults {
-  readonly #next = new Map<string, Error>();
+  readonly #next = new Map<string, Error | 'hangs'>();
 
   readonly failNext: NonNullable<ProviderWorld['failNext']> = (call, reason) => {
     this.#next.set(runtimeCalls[call], reason);
+  };
+
+  readonly hangNext: NonNullable<ProviderWorld['hangNext']> = (call) => {
+    this.#next.set(runtimeCalls[call], 'hangs');
   };
 
   around<T extends object>(runtime: T): T {
@@ -33,6 +48,7 @@ export class RuntimeFaults {
         return (...args: readonly unknown[]): unknown => {
           const reason = this.#next.get(String(name));
           this.#next.delete(String(name));
+          if (reason === 'hangs') return untilCancelled(args[1]);
           return reason ? Promise.reject(reason) : (Reflect.apply(value, of, args) as unknown);
         };
       },

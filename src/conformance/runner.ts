@@ -1,9 +1,11 @@
 import { messageOf } from '../base/errors.ts';
 import { agentRestart } from './clauses/agent-restart.ts';
+import { connections } from './clauses/connections.ts';
 import { faults } from './clauses/faults.ts';
 import { hooks } from './clauses/hooks.ts';
 import { init } from './clauses/init.ts';
 import { lifecycle } from './clauses/lifecycle.ts';
+import { networkProbes } from './clauses/network-probes.ts';
 import { node } from './clauses/node.ts';
 import { podStatus } from './clauses/pod-status.ts';
 import { probes } from './clauses/probes.ts';
@@ -23,9 +25,11 @@ const clauses: readonly Clause[] = [
   ...status,
   ...init,
   ...probes,
+  ...networkProbes,
   ...hooks,
   ...volumes,
   ...streams,
+  ...connections,
   ...node,
   ...agentRestart,
   ...faults,

@@ -18,6 +18,7 @@ import {
 const abilityTexts: Readonly<Record<Ability, string>> = {
   commands: 'commands: containers that run the command of their spec',
   hooks: 'hooks: postStart and preStop handlers of containers',
+  terminals: 'terminals: commands with a terminal',
 };
 
 /** Makes the `needs` of a clause: abilities, and optional methods of the provider. */
@@ -197,12 +198,12 @@ export class Trial {
   }
 
   /** Syncs a pod. @throws {InapplicableClause} when the provider does not admit it */
-  async sync(pod: Pod): Promise<PodSyncResult> {
+  async sync(pod: Pod, signal = new AbortController().signal): Promise<PodSyncResult> {
     const { admit = true, message = '' } = this.#provider.admit?.(pod, []) ?? {};
     if (!admit) throw new InapplicableClause(`admission: ${message}`);
     return this.#provider.syncPod(
       { pod, observed: await this.#observed(pod), pullSecrets: [], restartAllContainers: false },
-      new AbortController().signal,
+      signal,
     );
   }
 

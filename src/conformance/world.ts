@@ -33,6 +33,13 @@ export interface ProviderWorld {
   readonly oneByName?: boolean;
   /** Makes the next call of a kind fail at the backend; absent: the clauses about faults do not apply. */
   readonly failNext?: (call: 'listPods' | 'getPodStatus' | 'killPod' | 'syncPod', reason: Error) => void;
+  /** Makes the next call of a kind hang at the backend until it is cancelled; absent: the clauses about that do not apply. */
+  readonly hangNext?: (call: 'syncPod') => void;
+  /**
+   * The command of a container that serves on a port, `undefined` when the backend has none: HTTP with status 200 at `/healthy` and an error at
+   * any other path, or the gRPC health service, which knows no service but the empty one. Absent: clauses about connections do not apply.
+   */
+  readonly serve?: (protocol: 'http' | 'grpc', port: number) => readonly string[] | undefined;
   /** Ends the provider and makes another over the same backend, as a restart of the agent does; absent: clauses about that do not apply. */
   readonly restart?: () => Promise<PodProvider>;
   /** Gets the results of the node's probes, on which the provider restarts containers. Absent: clauses about that do not apply. */
@@ -51,9 +58,9 @@ export interface ProviderWorld {
 
 /**
  * What the backend of a provider can do: containers run the `command` of their spec (`commands`: a shell and the usual programs), and their
- * `lifecycle` handlers (`hooks`).
+ * `lifecycle` handlers (`hooks`), and commands can have a terminal (`terminals`).
  */
-export type Ability = 'commands' | 'hooks';
+export type Ability = 'commands' | 'hooks' | 'terminals';
 
 /**
  * What a backend may lack: a back-off that syncs report (`backOff`: it restarts containers by itself), commands that really run in

@@ -32,7 +32,9 @@ test('the memory provider keeps every law; the last line counts', async () => {
   expect(lines.at(-1)).toMatch(/^\d\d passed, 0 failed$/);
   expect(lines).toContain('lifecycle');
   const missing = lines.flatMap((line) => /\n {8}missing: (\w+)/.exec(line)?.[1] ?? []);
-  expect([...new Set(missing)].sort()).toEqual(['agent', 'commands', 'runtimeHealth', 'useProbes']);
+  expect([...new Set(missing)].sort()).toEqual([
+    ...['agent', 'commands', 'hangNext', 'portForward', 'runtimeHealth', 'serve', 'useProbes'],
+  ]);
 });
 
 test.each(['eci', 'mock'])('the provider %s keeps every law that applies', async (provider) => {
@@ -62,6 +64,16 @@ test(
       /n\/a {5}crashes-back-off .*\n {8}missing: a back-off that syncs report/,
     );
     expect(lines.at(-1)).toBe('1 passed, 0 failed');
+  },
+);
+
+test(
+  'the OCI provider runs containers of an image that the suite makes, and keeps the laws',
+  { timeout: 60_000 },
+  async () => {
+    const { code, lines } = await run('oci', { focus: 'logs-are' });
+    expect(code).toBe(0);
+    expect(lines.at(-1)).toBe('2 passed, 0 failed');
   },
 );
 

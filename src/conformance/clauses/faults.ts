@@ -1,4 +1,5 @@
-import { messageOf } from '../../base/errors.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
+import type { Pod } from '../../kube/types.ts';
 import { type Clause, expect, shown, type Trial } from '../subject.ts';
 
 const area = 'faults';
@@ -15,7 +16,65 @@ function fail(t: Trial, call: 'listPods' | 'getPodStatus' | 'killPod' | 'syncPod
   t.world.failNext?.(call, new Error('the backend is down'));
 }
 
-export const faults: readonly Clause[] = [
+const hanging: Needs = ({ hangNext }) => (hangNext ? undefined : 'hangNext: calls that can be made to hang');
+
+/** Begins a sync that the backend does not answer. */
+function hang(t: Trial, pod: Pod): { readonly cancel: () => void; readonly ended: Promise<unknown> } {
+  const end = new AbortController();
+  t.world.hangNext?.('syncPod');
+  const failure = t.sync(pod, end.signal).then(
+    ({ error }) => error,
+    (reason: unknown) => reason,
+  );
+  const cancel = (): void => {
+    end.abort(new AgentError('deadline_exceeded', 'the law waits no longer'));
+  };
+  return { cancel, ended: failure };
+}
+
+const hangs: readonly Clause[] = [
+  {
+    name: 'hanging-call-holds-no-other',
+    area,
+    rule: 'R83',
+    law: 'While the backend does not answer the sync of one pod, another is started, listed and killed.',
+    needs: hanging,
+    async check(t) {
+      const [stuck, other] = [t.behaving(t.pod(), {}), t.behaving(t.pod({}, 'other'), {})];
+      const { cancel, ended } = hang(t, stuck);
+      await t.pass(200);
+      try {
+        await t.during(t.started(other), 20_000);
+        expect((await t.listed(other)) !== undefined, () => 'the listing lacks the other pod');
+        await t.kill(other, 1);
+      } finally {
+        cancel();
+        await Promise.race([ended, t.pass(1000)]);
+      }
+    },
+  },
+  {
+    name: 'hanging-call-ends-when-cancelled',
+    area,
+    rule: 'R153',
+    law: 'A sync that the backend does not answer fails with an error soon after its signal aborts, as at a deadline, and the next one starts the pod.',
+    needs: hanging,
+    async check(t) {
+      const pod = t.behaving(t.pod(), {});
+      const { cancel, ended } = hang(t, pod);
+      await t.pass(500);
+      cancel();
+      const failure = await t.during(ended, 5000);
+      expect(
+        failure !== undefined && messageOf(failure) !== '',
+        () => 'the sync succeeded, or its error is empty',
+      );
+      await t.started(pod);
+    },
+  },
+];
+
+const fails: readonly Clause[] = [
   {
     name: 'failed-listing-is-an-error',
     area,
@@ -78,3 +137,5 @@ export const faults: readonly Clause[] = [
     },
   },
 ];
+
+export const faults: readonly Clause[] = [...fails, ...hangs];

@@ -253,49 +253,26 @@ const logs: readonly Clause[] = [
       );
     },
   },
-];
-
-const connections: readonly Clause[] = [
   {
-    name: 'attach-shows-output',
+    name: 'previous-logs',
     area,
-    rule: 'R247',
-    law: 'An attached client gets what the container prints from then on, and is let go when the container ends.',
-    needs: needing(['commands'], ['attach']),
+    rule: 'R223',
+    law: 'After a restart the last state at the API server names the instance before, whose log can be read, as `kubectl logs --previous` does.',
+    needs: needing(['commands'], ['readLogs']),
     async check(t) {
-      const script = 'i=0; while [ $i -lt 15 ]; do sleep 0.2; echo tick; i=$((i+1)); done';
-      const pod = t.commanding(t.pod({ restartPolicy: 'Never' }), script);
-      await t.sync(pod);
-      await t.reach(pod, 'running');
-      const stdout = new PassThrough();
-      const output = text(stdout);
-      const io = { stdout, tty: false };
-      await t.during(
-        t.provider.attach?.(await t.ref(pod), io, new AbortController().signal) ?? Promise.resolve(),
+      const node = await t.node();
+      const pod = node.create(t.commanding(t.pod(), 'cat /proc/uptime; sleep 3; exit 1'));
+      const main = () => node.pod(pod)?.status?.containerStatuses?.[0];
+      await node.until(
+        () => main()?.lastState?.terminated !== undefined,
+        () => `main was restarted ${main()?.restartCount ?? 0} times, and has no last state`,
+        40_000,
       );
-      stdout.end();
-      const seen = await output;
-      expect(/^(tick\n)+$/.test(seen), () => `the client got ${JSON.stringify(seen)}`);
-    },
-  },
-  {
-    name: 'forwards-to-nowhere-end',
-    area,
-    rule: 'R247',
-    law: 'A forward to a port on which nothing listens ends within 10 s.',
-    needs: needing(['commands'], ['portForward']),
-    async check(t) {
-      const pod = await t.started(t.behaving(t.pod(), {}));
-      const status = await t.status(pod);
-      const stream = new PassThrough();
-      const forward = t.provider.portForward?.(status, 1, stream, new AbortController().signal);
-      await t.during(
-        (forward ?? Promise.resolve()).catch(() => undefined),
-        20_000,
-      );
-      stream.destroy();
+      const { containerID: id = '' } = main()?.lastState?.terminated ?? {};
+      const seen = await logOf(t, pod, {}, { ...(await t.ref(pod)), id });
+      expect(/^\d[^\n]*\n$/.test(seen), () => `the log of ${id} is ${JSON.stringify(seen)}`);
     },
   },
 ];
 
-export const streams: readonly Clause[] = [...execs, ...logs, ...connections];
+export const streams: readonly Clause[] = [...execs, ...logs];

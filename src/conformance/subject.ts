@@ -198,7 +198,7 @@ export class Trial {
   }
 
   /** Syncs a pod. @throws {InapplicableClause} when the provider does not admit it */
-  async sync(pod: Pod, signal = new AbortController().signal): Promise<PodSyncResult> {
+  async sync(pod: Pod, signal: AbortSignal = new AbortController().signal): Promise<PodSyncResult> {
     const { admit = true, message = '' } = this.#provider.admit?.(pod, []) ?? {};
     if (!admit) throw new InapplicableClause(`admission: ${message}`);
     return this.#provider.syncPod(

@@ -46,12 +46,10 @@ async function failedClauses(focus: string, make: MakeWorld): Promise<readonly s
 /** Says that pods are at another address. */
 const elsewhere: Change = (p) => {
   const moved = <T extends object>(status: T) => ({ ...status, ips: ['192.0.2.1'] });
-  const { getListedPodStatus } = p;
+  const listed = p.getListedPodStatus?.bind(p);
   return {
     getPodStatus: async (...call) => moved(await p.getPodStatus(...call)),
-    ...(getListedPodStatus && {
-      getListedPodStatus: async (...call) => moved(await getListedPodStatus.apply(p, call)),
-    }),
+    ...(listed && { getListedPodStatus: async (...call) => moved(await listed(...call)) }),
   };
 };
 

@@ -25,7 +25,7 @@ import { StageWorld, type StageWorldDeps } from '../simulate/stages/stage-world.
 import type { ImpersonatingClients } from './impersonating-clients.ts';
 import { portError } from './ports.ts';
 import { serveMetrics } from './simulate-metrics.ts';
-import type { SimulateOptions } from './simulate.ts';
+import type { SimulateOptions } from './simulate-options.ts';
 
 const clock = systemClock;
 

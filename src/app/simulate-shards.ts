@@ -6,7 +6,7 @@ import { type RunningShard, Sharder } from '../simulate/shards/sharder.ts';
 import { sumOfStates } from '../simulate/simulation-metrics.ts';
 import { type LaunchDeps, launch, type Launched, type LaunchedPart } from './simulate-launch.ts';
 import { serveMetrics } from './simulate-metrics.ts';
-import type { SimulateOptions } from './simulate.ts';
+import type { SimulateOptions } from './simulate-options.ts';
 
 /** Runs the parts of the nodes that belong to this process, as processes come and go. */
 export function launchShards(options: SimulateOptions, deps: LaunchDeps): Launched {

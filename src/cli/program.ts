@@ -16,7 +16,7 @@ import type { LogFormat, LogLevel, RunOptions, UpOptions } from '../app/running.
 import type { GenerateTypesOptions } from '../app/generate-types.ts';
 import type { NewControllerOptions } from '../app/new-controller.ts';
 import type { NewProviderOptions } from '../app/new-provider.ts';
-import type { SimulateOptions } from '../app/simulate.ts';
+import type { SimulateOptions } from '../app/simulate-options.ts';
 import type { VirtualKubeletOptions } from '../app/virtual-kubelet.ts';
 
 /** The subcommands; each is loaded on demand, since start-up time counts. They return the exit code. */

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { resolve } from 'node:path';
 import type { LogLevel } from '../app/running.ts';
-import type { SimulateOptions } from '../app/simulate.ts';
+import type { SimulateOptions } from '../app/simulate-options.ts';
 import { parseDuration } from '../kube/duration.ts';
 
 type Raw = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;

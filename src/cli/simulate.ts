@@ -1,4 +1,5 @@
-import type { RunningSimulation, SimulateOptions } from '../app/simulate.ts';
+import type { SimulateOptions } from '../app/simulate-options.ts';
+import type { RunningSimulation } from '../app/simulate.ts';
 import type { StartContext } from '../app/running.ts';
 import type { Clock, StopTimer } from '../base/clock.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';

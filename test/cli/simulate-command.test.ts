@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { expect, test, vi } from 'vitest';
-import type { SimulateOptions } from '../../src/app/simulate.ts';
+import type { SimulateOptions } from '../../src/app/simulate-options.ts';
 import { addSimulate } from '../../src/cli/simulate-command.ts';
 
 async function parsed(...args: readonly string[]): Promise<SimulateOptions | string> {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { RunningSimulation, SimulateOptions } from '../../src/app/simulate.ts';
+import type { SimulateOptions } from '../../src/app/simulate-options.ts';
+import type { RunningSimulation } from '../../src/app/simulate.ts';
 import { FakeClock, settle } from '../../src/base/fake-clock.ts';
 import { AgentError } from '../../src/base/errors.ts';
 import { simulate } from '../../src/cli/simulate.ts';

@@ -23,7 +23,7 @@ const tail =
 const none: Result = { exit: '', text: '' };
 
 const cell = (text: string): string => {
-  const short = text.length > 150 ? `${text.slice(0, 149)}…` : text;
+  const short = text.length > 120 ? `${text.slice(0, 119)}…` : text;
   const fence = short.includes('`') ? '``' : '`';
   return short === '' ? '' : `${fence}${short.replaceAll('|', '\\|')}${fence}`;
 };

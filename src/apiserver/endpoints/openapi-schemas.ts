@@ -136,9 +136,9 @@ const commons: Readonly<Partial<Record<Scalar | 'patch' | 'event' | 'fields', Co
 };
 
 /** Name of the definition of bodies of patches. */
-export const patchName: string = `${meta}.Patch`;
+export const patchName: string = meta.concat('.Patch');
 /** Name of the definition of a watch's events. */
-export const watchEventName: string = `${meta}.WatchEvent`;
+export const watchEventName: string = meta.concat('.WatchEvent');
 
 const commonByName = new Map(Object.values(commons).map((common) => [common.name, common]));
 const typeByName = new Map(typeNames().map((type) => [definitionName(type), type]));

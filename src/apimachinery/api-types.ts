@@ -52,7 +52,10 @@ export interface ListMerge {
   readonly kind: 'map' | 'set' | 'atomic';
   /** Keys of an item for server-side apply. */
   readonly keys: readonly string[];
-  /** Values of keys that an item leaves out; absent: those of Kubernetes' own types. */
+  /**
+   * Values of keys that an item leaves out. When absent, each key has a default: a protocol is TCP, a port 0, others are empty. An item without
+   * any key that has a value or a default has no identity.
+   */
   readonly defaults?: Readonly<Record<string, unknown>>;
   /** Key for strategic merge; absent: it replaces the list. */
   readonly patchKey?: string;
@@ -102,7 +105,7 @@ const merges: Readonly<Record<string, ListMerge>> = tableOf({
   'NamespaceStatus.conditions': byType,
   'ServiceSpec.ports': { kind: 'map', keys: ['port', 'protocol'], patchKey: 'port' },
   'ServiceStatus.conditions': byType,
-  'ServiceAccount.secrets': byName,
+  'ServiceAccount.secrets': { ...byName, defaults: {} },
   'CertificateSigningRequestStatus.conditions': { kind: 'map', keys: ['type'] },
   'CSINodeSpec.drivers': byName,
   ...Object.fromEntries(
@@ -115,13 +118,13 @@ const merges: Readonly<Record<string, ListMerge>> = tableOf({
       'PersistentVolumeClaim',
       'ReplicationController',
       'APIService',
-      'FlowSchema',
-      'PriorityLevelConfiguration',
       'V2HorizontalPodAutoscaler',
       'ServiceCIDR',
     ].map((kind): [string, ListMerge] => [`${kind}Status.conditions`, byType]),
   ),
   'ComponentStatus.conditions': byType,
+  'FlowSchemaStatus.conditions': { ...byType, defaults: {} },
+  'PriorityLevelConfigurationStatus.conditions': { ...byType, defaults: {} },
   'JobStatus.conditions': { ...atomicList, patchKey: 'type' },
   'ResourceStatus.resources': { kind: 'map', keys: ['resourceID'] },
   'JSONSchemaProps.x-kubernetes-validations': { kind: 'map', keys: ['rule'], patchKey: 'rule' },

@@ -157,18 +157,26 @@ export function pathText(path: readonly string[]): string {
     .join('');
 }
 
-/** Default values of missing keys; a missing text key is empty. */
-export const defaultKeys: Readonly<Record<string, unknown>> = tableOf({
+/** Default values of keys of Kubernetes' own types; the others are texts, which default to empty. */
+const ownDefaults: Readonly<Record<string, unknown>> = tableOf({
   protocol: 'TCP',
   containerPort: 0,
   port: 0,
 });
 
+/** Returns the value that a list item has for a key, or the key's default. */
+export const keyValue = (
+  item: JsonObject,
+  key: string,
+  { defaults = ownDefaults }: Pick<ListMerge, 'defaults'>,
+): unknown => ownMember(item, key) ?? ownMember(defaults, key) ?? '';
+
 /** Reports whether a list item leaves out every key, and none of them has a default value. */
 export const isKeyless = (
   item: JsonObject,
-  { keys, defaults = defaultKeys }: Pick<ListMerge, 'keys' | 'defaults'>,
+  { keys, defaults }: Pick<ListMerge, 'keys' | 'defaults'>,
 ): boolean =>
+  defaults !== undefined &&
   keys.length > 0 &&
   keys.every((key) => ownMember(item, key) === undefined && ownMember(defaults, key) === undefined);
 
@@ -178,10 +186,10 @@ export class KeylessItem extends Error {
 }
 
 /** Returns the key of a list item: `k:{"name":"c"}`, or `v:…` in a set of scalars. */
-export function itemKey(item: unknown, { keys, defaults = defaultKeys }: ListMerge): string {
+export function itemKey(item: unknown, merge: ListMerge): string {
   if (!isObject(item)) return `v:${JSON.stringify(item)}`;
-  if (isKeyless(item, { keys, defaults })) throw new KeylessItem();
-  return `k:${canonicalJson(Object.fromEntries(keys.map((key) => [key, ownMember(item, key) ?? ownMember(defaults, key) ?? ''])))}`;
+  if (isKeyless(item, merge)) throw new KeylessItem();
+  return `k:${canonicalJson(Object.fromEntries(merge.keys.map((key) => [key, keyValue(item, key, merge)])))}`;
 }
 
 /** One place in a value, as the walker sees it: a value as a whole, or one with parts. */

@@ -1,7 +1,7 @@
 import { ownMember } from '../../base/own.ts';
 import { fieldsIn, type ListMerge, type Shape, structOf } from '../api-types.ts';
 import { goValue } from '../go-value.ts';
-import { defaultKeys, isKeyless } from './field-set.ts';
+import { isKeyless, keyValue } from './field-set.ts';
 import { isObject, textOf } from '../json.ts';
 
 /** Why a value does not match its type, and where. */
@@ -103,8 +103,8 @@ function keylessText(item: unknown, { keys }: Pick<ListMerge, 'keys'>): string {
 }
 
 /** Returns the identity of a list item; undefined where it has none. */
-function elementOf(item: unknown, { keys, defaults = defaultKeys }: ListMerge): string | undefined {
-  if (keys.length === 0) return `[=${JSON.stringify(item)}]`;
-  if (!isObject(item) || isKeyless(item, { keys, defaults })) return undefined;
-  return `[${keys.map((key) => `${key}=${JSON.stringify(ownMember(item, key) ?? ownMember(defaults, key) ?? '')}`).join(',')}]`;
+function elementOf(item: unknown, merge: ListMerge): string | undefined {
+  if (merge.keys.length === 0) return `[=${JSON.stringify(item)}]`;
+  if (!isObject(item) || isKeyless(item, merge)) return undefined;
+  return `[${merge.keys.map((key) => `${key}=${JSON.stringify(keyValue(item, key, merge))}`).join(',')}]`;
 }

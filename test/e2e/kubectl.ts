@@ -34,6 +34,12 @@ function findKubectls(): readonly KubectlProgram[] {
   return status === 0 ? [{ label: 'kubectl', path: 'kubectl' }] : [];
 }
 
+/** Milliseconds that a command gets: a few seconds more than its own `--timeout`, so that it says itself what it waited for. */
+const deadlineOf = (args: readonly string[]): number => {
+  const own = args.flatMap((arg) => /^--timeout=(\d+)s$/.exec(arg)?.[1] ?? []).map(Number);
+  return Math.max(30, ...own.map((seconds) => seconds + 10)) * 1000;
+};
+
 /** Runs one kubectl command to its end. */
 export function kubectl(
   kubeconfig: string,
@@ -44,9 +50,10 @@ export function kubectl(
     const child = execFile(
       program?.path ?? 'kubectl',
       [...args],
-      { env: { ...process.env, KUBECONFIG: kubeconfig }, timeout: 30_000, maxBuffer: 1 << 24 },
+      { env: { ...process.env, KUBECONFIG: kubeconfig }, timeout: deadlineOf(args), maxBuffer: 1 << 24 },
       (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
+        const killed = error?.killed === true ? `killed after ${deadlineOf(args)} ms\n` : '';
+        resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr: killed + stderr });
       },
     );
     child.stdin?.on('error', () => undefined);

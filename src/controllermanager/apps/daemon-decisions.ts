@@ -1,7 +1,8 @@
 import { createdMs, isDeleted, nameOf, scaledValue } from '../workload/objects.ts';
 import { isAvailable, isReady } from '../workload/pods.ts';
+import { revisionLabel } from '../workload/revisions.ts';
 import type { DaemonSet, Node, Pod } from '../workload/types.ts';
-import { generationLabel, nodeFit, revisionLabel, targetNode, templateGeneration } from './daemon-nodes.ts';
+import { generationLabel, nodeFit, targetNode, templateGeneration } from './daemon-nodes.ts';
 
 /** What a decision about a DaemonSet is made of. */
 export interface DaemonView {

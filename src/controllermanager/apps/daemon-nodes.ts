@@ -3,9 +3,9 @@ import { matchesNodeAffinity } from '../../kube/node-affinity.ts';
 import type { Toleration } from '../../kube/types.ts';
 import { kinds } from '../../controller/kinds.ts';
 import { nameOf, podOf, prefixOf } from '../workload/objects.ts';
+import { revisionLabel } from '../workload/revisions.ts';
 import type { DaemonSet, Node, Pod } from '../workload/types.ts';
 
-export const revisionLabel = 'controller-revision-hash';
 export const generationLabel = 'pod-template-generation';
 const generationAnnotation = 'deprecated.daemonset.template.generation';
 

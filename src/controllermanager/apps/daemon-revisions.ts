@@ -1,20 +1,19 @@
-import { isAlreadyExists, isNotFound } from '../../api/client.ts';
-import { canonicalJson } from '../../apimachinery/json.ts';
+import { isAlreadyExists } from '../../api/client.ts';
 import { rawPatch } from '../../controller/client/patches.ts';
 import { kinds } from '../../controller/kinds.ts';
-import type { Client, Reader } from '../../controller/types.ts';
+import type { Client } from '../../controller/types.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
-import { controllerReference, nameOf, namespaceOf, revisionData } from '../workload/objects.ts';
+import { controllerReference, nameOf, namespaceOf } from '../workload/objects.ts';
+import {
+  deleteRevision,
+  isRevisionOf,
+  renumber,
+  type RevisionAccess,
+  revisionData,
+  revisionLabel,
+} from '../workload/revisions.ts';
 import { templateHash } from '../workload/template-hash.ts';
 import type { ControllerRevision, DaemonSet, Pod } from '../workload/types.ts';
-import { revisionLabel } from './daemon-nodes.ts';
-
-interface Access {
-  readonly client: Client;
-  /** Reads from the API server. */
-  readonly live: Reader;
-  readonly signal: AbortSignal;
-}
 
 /** The revisions of a DaemonSet's template. */
 export interface DaemonRevisions {
@@ -22,14 +21,11 @@ export interface DaemonRevisions {
   readonly old: readonly ControllerRevision[];
 }
 
-const records = (revision: ControllerRevision, data: object): boolean =>
-  canonicalJson(revision.data) === canonicalJson(data);
-
 export const hashOfRevision = ({ metadata }: ControllerRevision): string =>
   metadata?.labels?.[revisionLabel] ?? '';
 
 /** Returns the revisions; that of the present template is created, or gets the highest number again (`constructHistory`). */
-export async function daemonRevisions(set: DaemonSet, access: Access): Promise<DaemonRevisions> {
+export async function daemonRevisions(set: DaemonSet, access: RevisionAccess): Promise<DaemonRevisions> {
   const { client, live, signal } = access;
   const namespace = namespaceOf(set);
   const all = await claim(
@@ -38,21 +34,20 @@ export async function daemonRevisions(set: DaemonSet, access: Access): Promise<D
     { client, live, owner: set, ownerKind: kinds.DaemonSet, selects: selectorOf(set.spec?.selector), signal },
   );
   const data = revisionData(set.spec?.template);
-  const same = all.filter((one) => records(one, data)).toSorted((a, b) => a.revision - b.revision);
+  const same = all.filter((one) => isRevisionOf(one, data)).toSorted((a, b) => a.revision - b.revision);
   const old = all.filter((one) => !same.includes(one));
   const next = 1 + Math.max(0, ...old.map(({ revision }) => revision));
   const current = same.at(-1);
   if (!current) return { current: await snapshot(set, { data, revision: next }, access), old };
   await removeDoubles(set, current, same.slice(0, -1), access);
   if (current.revision >= next) return { current, old };
-  const patch = rawPatch('merge', { revision: next });
-  return { current: await client.patch(kinds.ControllerRevision, current, patch, { signal }), old };
+  return { current: await renumber(current, next, access), old };
 }
 
 async function snapshot(
   set: DaemonSet,
   { data, revision }: { readonly data: object; readonly revision: number },
-  access: Access,
+  access: RevisionAccess,
 ): Promise<ControllerRevision> {
   const hash = templateHash(set.spec?.template, set.status?.collisionCount);
   const { annotations } = set.metadata ?? {};
@@ -79,12 +74,12 @@ async function snapshot(
 async function taken(
   set: DaemonSet,
   revision: ControllerRevision,
-  { reason, access }: { readonly reason: unknown; readonly access: Access },
+  { reason, access }: { readonly reason: unknown; readonly access: RevisionAccess },
 ): Promise<ControllerRevision> {
   const { client, live, signal } = access;
   const key = { namespace: namespaceOf(set), name: nameOf(revision) };
   const existing = await live.get(kinds.ControllerRevision, key, { signal });
-  if (records(existing, revision.data as object)) return existing;
+  if (isRevisionOf(existing, revision.data as object)) return existing;
   const fresh = await live.get(
     kinds.DaemonSet,
     { namespace: namespaceOf(set), name: nameOf(set) },
@@ -105,7 +100,7 @@ async function removeDoubles(
   set: DaemonSet,
   current: ControllerRevision,
   doubles: readonly ControllerRevision[],
-  { client, signal }: Access,
+  { client, signal }: RevisionAccess,
 ): Promise<void> {
   if (doubles.length === 0) return;
   const hashes = new Set(doubles.map(hashOfRevision));
@@ -142,8 +137,5 @@ export async function cleanUpRevisions(
     signal,
   }: { readonly pods: readonly Pod[]; readonly client: Client; readonly signal: AbortSignal },
 ): Promise<void> {
-  for (const one of expiredRevisions(set, old, pods))
-    await client.delete(kinds.ControllerRevision, one, { signal }).catch((reason: unknown) => {
-      if (!isNotFound(reason)) throw reason;
-    });
+  for (const one of expiredRevisions(set, old, pods)) await deleteRevision(one, { client, signal });
 }

@@ -1,8 +1,8 @@
 import { Backoff } from '../../base/backoff.ts';
-import { isNotFound } from '../../api/client.ts';
 import { sameJson } from '../../apimachinery/json.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { kinds } from '../../controller/kinds.ts';
 import { predicateFuncs } from '../../controller/predicate/predicate.ts';
 import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
@@ -117,12 +117,7 @@ class DaemonReconciler {
   }
 
   async #get(key: Request, signal: AbortSignal): Promise<DaemonSet | undefined> {
-    try {
-      return await this.#client.get(kinds.DaemonSet, key, { signal });
-    } catch (reason) {
-      if (isNotFound(reason)) return undefined;
-      throw reason;
-    }
+    return this.#client.get(kinds.DaemonSet, key, { signal }).catch(ignoreNotFound);
   }
 
   /** Creates and deletes pods: first so that each node has one, then of a rolling update. */

@@ -3,6 +3,7 @@ import { hasCause, isAlreadyExists, isNotFound } from '../../api/client.ts';
 import { sameJson } from '../../apimachinery/json.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
 import type { Client, Request } from '../../controller/types.ts';
@@ -105,12 +106,7 @@ class DeploymentReconciler {
   }
 
   async #get(key: Request, signal: AbortSignal): Promise<Deployment | undefined> {
-    try {
-      return await this.#client.get(kinds.Deployment, key, { signal });
-    } catch (reason) {
-      if (isNotFound(reason)) return undefined;
-      throw reason;
-    }
+    return this.#client.get(kinds.Deployment, key, { signal }).catch(ignoreNotFound);
   }
 
   async #sets(deployment: Deployment, signal: AbortSignal): Promise<readonly ReplicaSet[]> {

@@ -1,11 +1,10 @@
 import { messageOf } from '../../base/errors.ts';
-import { hasCause, isNotFound } from '../../api/client.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
 import type { Client, Kind, KubeObject, Request } from '../../controller/types.ts';
-import type { EventRecorder } from '../../kube/events.ts';
 import type { LabelSelector } from '../../kube/label-selector.ts';
 import type { ControllerContext } from '../context.ts';
 import { burst, slowStart } from '../workload/batches.ts';
@@ -20,6 +19,7 @@ import {
   sameStatus,
   uidOf,
 } from '../workload/objects.ts';
+import { PodControl } from '../workload/pod-control.ts';
 import { inDeletionOrder, isActive, nextAvailability } from '../workload/pods.ts';
 import type { Pod, PodTemplate, ReplicaSet } from '../workload/types.ts';
 import { type ReplicaFindings, replicaStatus } from './replica-status.ts';
@@ -81,13 +81,13 @@ class ReplicaReconciler<T extends Replicated> {
   readonly #context: ControllerContext;
   readonly #of: ReplicatedKind<T>;
   readonly #client: Client;
-  readonly #events: EventRecorder;
+  readonly #pods: PodControl;
 
   constructor(context: ControllerContext, of: ReplicatedKind<T>) {
     this.#context = context;
     this.#of = of;
     this.#client = context.manager.client;
-    this.#events = context.recorder(of.component);
+    this.#pods = new PodControl(context.manager.client, context.recorder(of.component));
   }
 
   async reconcile(request: Request, { signal }: ReconcileContext): Promise<Result | undefined> {
@@ -114,12 +114,7 @@ class ReplicaReconciler<T extends Replicated> {
   }
 
   async #get(key: Request, signal: AbortSignal): Promise<T | undefined> {
-    try {
-      return await this.#client.get(this.#of.kind, key, { signal });
-    } catch (reason) {
-      if (isNotFound(reason)) return undefined;
-      throw reason;
-    }
+    return this.#client.get(this.#of.kind, key, { signal }).catch(ignoreNotFound);
   }
 
   /** Creates or deletes pods. Resolves to what failed. */
@@ -144,15 +139,7 @@ class ReplicaReconciler<T extends Replicated> {
   async #create(owner: T, signal: AbortSignal): Promise<void> {
     const pod = podOf(owner.spec?.template, owner, this.#of.kind);
     const metadata = { ...pod.metadata, generateName: prefixOf(owner) };
-    try {
-      const created = await this.#client.create(kinds.Pod, { ...pod, metadata }, { signal });
-      this.#events.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${nameOf(created)}`);
-    } catch (reason) {
-      // nothing more can be created here
-      if (hasCause(reason, 'NamespaceTerminating')) return;
-      this.#events.event(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(reason)}`);
-      throw reason;
-    }
+    await this.#pods.create(owner, { ...pod, metadata }, signal);
   }
 
   async #deleteSome(
@@ -162,20 +149,9 @@ class ReplicaReconciler<T extends Replicated> {
   ): Promise<{ readonly error?: unknown }> {
     const related = await this.#relatedPods(owner, active, signal);
     const victims = inDeletionOrder(active, related, this.#context.clock.now()).slice(0, count);
-    const results = await Promise.allSettled(victims.map((pod) => this.#delete(owner, pod, signal)));
+    const results = await Promise.allSettled(victims.map((pod) => this.#pods.delete(owner, pod, signal)));
     const failed = results.find((one) => one.status === 'rejected');
     return failed ? { error: failed.reason as unknown } : {};
-  }
-
-  async #delete(owner: T, pod: Pod, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#client.delete(kinds.Pod, pod, { preconditions: { uid: uidOf(pod) }, signal });
-      this.#events.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${nameOf(pod)}`);
-    } catch (reason) {
-      if (isNotFound(reason)) return;
-      this.#events.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(reason)}`);
-      throw reason;
-    }
   }
 
   /** Returns the pods of all owners with the same controller: those of a Deployment. */

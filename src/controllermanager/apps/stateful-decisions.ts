@@ -9,9 +9,9 @@ import {
   uidOf,
 } from '../workload/objects.ts';
 import { kinds } from '../../controller/kinds.ts';
+import { revisionLabel } from '../workload/revisions.ts';
 import type { Claim, Pod, PodTemplate, StatefulSet } from '../workload/types.ts';
 
-export const revisionLabel = 'controller-revision-hash';
 const podIndexLabel = 'apps.kubernetes.io/pod-index';
 const podNameLabel = 'statefulset.kubernetes.io/pod-name';
 

@@ -1,18 +1,9 @@
 import { fnv1 } from '../../base/fnv.ts';
 import { isAlreadyExists } from '../../api/client.ts';
-import { canonicalJson } from '../../apimachinery/json.ts';
-import { rawPatch } from '../../controller/client/patches.ts';
 import { kinds } from '../../controller/kinds.ts';
-import type { Client, Reader } from '../../controller/types.ts';
 import { goJson } from '../../go/go-json.ts';
-import {
-  controllerReference,
-  isControlledBy,
-  nameOf,
-  namespaceOf,
-  revisionData,
-  safeText,
-} from '../workload/objects.ts';
+import { controllerReference, isControlledBy, nameOf, namespaceOf, safeText } from '../workload/objects.ts';
+import { isRevisionOf, renumber, type RevisionAccess, revisionData } from '../workload/revisions.ts';
 import type { ControllerRevision, PodTemplate, StatefulSet } from '../workload/types.ts';
 import type { Revision } from './stateful-decisions.ts';
 
@@ -31,52 +22,31 @@ export interface Revisions {
   readonly collisions: number;
 }
 
-interface Access {
-  readonly client: Client;
-  /** Reads from the API server. */
-  readonly live: Reader;
-  readonly signal: AbortSignal;
-}
-
-const records = (revision: ControllerRevision, data: object): boolean =>
-  canonicalJson(revision.data) === canonicalJson(data);
-
 /** Returns the hash of what a revision records (`HashControllerRevision`). */
 export const revisionHash = (data: object, collisions: number): string =>
   safeText(String(fnv1(`${goJson(data)}${collisions}`)));
 
 /** Returns the revisions of a set; that of the template is created if it is new, or becomes the latest again. */
-export async function statefulRevisions(set: StatefulSet, access: Access): Promise<Revisions> {
+export async function statefulRevisions(set: StatefulSet, access: RevisionAccess): Promise<Revisions> {
   const { client, signal } = access;
   const listed = await client.list(kinds.ControllerRevision, { namespace: namespaceOf(set), signal });
   const all = listed.filter((one) => isControlledBy(one, set)).toSorted((a, b) => a.revision - b.revision);
   const data = revisionData(set.spec?.template);
   const last = all.at(-1);
   const next = (last?.revision ?? 0) + 1;
-  const same = all.findLast((one) => records(one, data));
+  const same = all.findLast((one) => isRevisionOf(one, data));
   const [update, collisions] = same
-    ? [await asLatest(same, last === same ? undefined : next, access), set.status?.collisionCount ?? 0]
+    ? [last === same ? same : await renumber(same, next, access), set.status?.collisionCount ?? 0]
     : await create(set, { data, revision: next }, access);
   const current = all.find((one) => nameOf(one) === set.status?.currentRevision) ?? update;
   return { all, current: revisionOf(current), update: revisionOf(update), collisions };
-}
-
-async function asLatest(
-  revision: ControllerRevision,
-  number: number | undefined,
-  { client, signal }: Access,
-): Promise<ControllerRevision> {
-  if (number === undefined) return revision;
-  return client.patch(kinds.ControllerRevision, revision, rawPatch('merge', { revision: number }), {
-    signal,
-  });
 }
 
 /** Creates a revision; where its name is taken by another one, under the next hash. */
 async function create(
   set: StatefulSet,
   recorded: { readonly data: object; readonly revision: number },
-  { client, live, signal }: Access,
+  { client, live, signal }: RevisionAccess,
 ): Promise<readonly [ControllerRevision, number]> {
   for (let collisions = set.status?.collisionCount ?? 0; ; collisions++) {
     const object = newRevision(set, recorded, collisions);
@@ -86,7 +56,7 @@ async function create(
       if (!isAlreadyExists(reason)) throw reason;
       const key = { namespace: namespaceOf(set), name: nameOf(object) };
       const other = await live.get(kinds.ControllerRevision, key, { signal });
-      if (records(other, recorded.data)) return [other, collisions];
+      if (isRevisionOf(other, recorded.data)) return [other, collisions];
     }
   }
 }

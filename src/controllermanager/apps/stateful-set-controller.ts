@@ -12,6 +12,7 @@ import type { ControllerContext } from '../context.ts';
 import { claim, selectorOf } from '../workload/claim.ts';
 import { isDeleted, nameOf, namespaceOf, sameStatus, uidOf } from '../workload/objects.ts';
 import { nextAvailability } from '../workload/pods.ts';
+import { deleteRevision, revisionLabel } from '../workload/revisions.ts';
 import type { Claim, Pod, StatefulSet } from '../workload/types.ts';
 import {
   claimOwner,
@@ -20,7 +21,6 @@ import {
   ordinalsOf,
   planStateful,
   type Revision,
-  revisionLabel,
   statefulPod,
   statefulStatus,
 } from './stateful-decisions.ts';
@@ -75,12 +75,7 @@ class StatefulReconciler {
   }
 
   async #get(key: Request, signal: AbortSignal): Promise<StatefulSet | undefined> {
-    try {
-      return await this.#client.get(kinds.StatefulSet, key, { signal });
-    } catch (reason) {
-      if (isNotFound(reason)) return undefined;
-      throw reason;
-    }
+    return this.#client.get(kinds.StatefulSet, key, { signal }).catch(ignoreNotFound);
   }
 
   async #create(
@@ -166,8 +161,6 @@ class StatefulReconciler {
     const unused = revisions.all.filter((one) => !used.has(nameOf(one)));
     const excess = unused.length - (set.spec?.revisionHistoryLimit ?? 10);
     for (const one of unused.slice(0, Math.max(0, excess)))
-      await this.#client.delete(kinds.ControllerRevision, one, { signal }).catch((reason: unknown) => {
-        if (!isNotFound(reason)) throw reason;
-      });
+      await deleteRevision(one, { client: this.#client, signal });
   }
 }

@@ -2,6 +2,7 @@ import { isNotFound } from '../../api/client.ts';
 import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { rawPatch } from '../../controller/client/patches.ts';
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
 import type { Client, Request } from '../../controller/types.ts';
@@ -83,12 +84,7 @@ class JobReconciler {
   }
 
   async #get(key: Request, signal: AbortSignal): Promise<Job | undefined> {
-    try {
-      return await this.#client.get(kinds.Job, key, { signal });
-    } catch (reason) {
-      if (isNotFound(reason)) return undefined;
-      throw reason;
-    }
+    return this.#client.get(kinds.Job, key, { signal }).catch(ignoreNotFound);
   }
 
   async #act(job: Job, pods: readonly Pod[], signal: AbortSignal): Promise<Result | undefined> {

@@ -1,7 +1,7 @@
-import { isNotFound } from '../../api/client.ts';
 import { messageOf } from '../../base/errors.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { enqueueRequestsFromMapFunc } from '../../controller/handler/handler.ts';
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { Client, Request } from '../../controller/types.ts';
 import type { ControllerContext } from '../context.ts';
@@ -55,12 +55,7 @@ export async function serviceOf(
   key: Request,
   signal: AbortSignal,
 ): Promise<Service | undefined> {
-  try {
-    return await client.get(kinds.Service, key, { signal });
-  } catch (reason) {
-    if (isNotFound(reason)) return undefined;
-    throw reason;
-  }
+  return client.get(kinds.Service, key, { signal }).catch(ignoreNotFound);
 }
 
 async function sync(

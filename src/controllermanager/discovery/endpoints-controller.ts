@@ -2,6 +2,7 @@ import { hasCause, isNotFound } from '../../api/client.ts';
 import { messageOf } from '../../base/errors.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { enqueueRequestForObject, handlerFuncs } from '../../controller/handler/handler.ts';
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { kinds } from '../../controller/kinds.ts';
 import type { Client, Request } from '../../controller/types.ts';
 import type { EventRecorder } from '../../kube/events.ts';
@@ -100,10 +101,5 @@ export async function endpointsAt(
   key: Request,
   signal: AbortSignal,
 ): Promise<Endpoints | undefined> {
-  try {
-    return await client.get(kinds.Endpoints, key, { signal });
-  } catch (reason) {
-    if (isNotFound(reason)) return undefined;
-    throw reason;
-  }
+  return client.get(kinds.Endpoints, key, { signal }).catch(ignoreNotFound);
 }

@@ -1,5 +1,5 @@
-import { isNotFound } from '../../api/client.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { kinds } from '../../controller/kinds.ts';
 import { predicateFuncs } from '../../controller/predicate/predicate.ts';
 import type { Client } from '../../controller/types.ts';
@@ -51,12 +51,7 @@ export function addNodeLifecycle(context: ControllerContext): void {
 }
 
 async function ifPresent<T>(read: Promise<T>): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (reason) {
-    if (isNotFound(reason)) return undefined;
-    throw reason;
-  }
+  return read.catch(ignoreNotFound);
 }
 
 async function label(client: Client, node: Node, signal: AbortSignal): Promise<void> {

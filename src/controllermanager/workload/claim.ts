@@ -1,3 +1,4 @@
+import { ignoreNotFound } from '../../controller/client/errors.ts';
 import { isNotFound } from '../../api/client.ts';
 import { type LabelSelector, labelSelectorMatches } from '../../kube/label-selector.ts';
 import { rawPatch } from '../../controller/client/patches.ts';
@@ -106,10 +107,5 @@ async function patchOwners<T extends KubeObject>(
   object: T,
   { body, signal }: { readonly body: object; readonly signal: AbortSignal },
 ): Promise<T | undefined> {
-  try {
-    return await client.patch(kind, object, rawPatch('strategic', body), { signal });
-  } catch (reason) {
-    if (isNotFound(reason)) return undefined;
-    throw reason;
-  }
+  return client.patch(kind, object, rawPatch('strategic', body), { signal }).catch(ignoreNotFound);
 }

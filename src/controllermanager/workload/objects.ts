@@ -1,4 +1,4 @@
-import { canonicalJson, sameJson } from '../../apimachinery/json.ts';
+import { sameJson } from '../../apimachinery/json.ts';
 import { apiVersionOf } from '../../controller/kinds.ts';
 import type { OwnerReference } from '../../controller/controllerutil/owner-references.ts';
 import type { Kind, KubeObject } from '../../controller/types.ts';
@@ -37,13 +37,6 @@ const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 /** Returns a text for a hash in which no words appear. */
 export const safeText = (text: string): string =>
   text.replace(/./gsu, (char) => alphabet[(char.codePointAt(0) ?? 0) % alphabet.length] ?? '');
-
-/**
- * Returns what a revision of a template records: a patch that sets it, which `kubectl rollout undo` applies. Its keys are sorted, since
- * kube-apiserver compares the text: it sorts them at the next patch of the revision, and refuses data that is another then.
- */
-export const revisionData = (template: PodTemplate | undefined): object =>
-  JSON.parse(canonicalJson({ spec: { template: { ...template, $patch: 'replace' } } })) as object;
 
 /** Returns a pod of a template; the caller adds a name or a prefix. */
 export function podOf(template: PodTemplate | undefined, owner: KubeObject, kind: Kind): Pod {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { revisionData } from '../../../src/controllermanager/workload/objects.ts';
+import { revisionData } from '../../../src/controllermanager/workload/revisions.ts';
 
 test('a revision records the template with sorted keys, as kube-apiserver writes it at the next patch', () => {
   const data = revisionData({

@@ -36,7 +36,7 @@ export default defineConfig({
     pool: 'forks',
     // the closing line of .ci/run is taken from the JSON report
     reporters: ci ? ['default', 'json'] : ['default'],
-    ...(ci && { outputFile: { json: 'reports/tests.json' } }), // scripts/test-all.mjs names others
+    ...(ci && { outputFile: { json: 'reports/tests.json' } }), // scripts/ok.mjs names others
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

@@ -13,7 +13,7 @@ import type { ServerHost } from '../server/host.ts';
 import { KubeletServer, type KubeletServerOptions, webhookAccess } from '../server/kubelet-server.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 import type { ServedPodUsage, Usage } from '../containers/stats/usage.ts';
-import type { ProgramStatus } from '../server/zpages.ts';
+import type { ProgramStatus } from '../kube/zpages.ts';
 import {
   type CertificateFiles,
   followClientCa,

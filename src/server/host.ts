@@ -6,7 +6,7 @@ import type { ContainerRef } from '../provider/refs.ts';
 import type { RuntimePod } from '../provider/runtime-pod.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 import type { Usage } from '../containers/stats/usage.ts';
-import type { ProgramStatus } from './zpages.ts';
+import type { ProgramStatus } from '../kube/zpages.ts';
 
 /** Receives bytes; the writer waits for a returned promise before it writes more. */
 export type ByteSink = (bytes: Buffer) => Promise<void> | void;

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { decodedPath } from '../go/url-path.ts';
+import { flagzPage, statuszPage } from '../kube/zpages.ts';
 import { containerLogs, hasContainer, refOf } from './container-logs.ts';
 import {
   devicePlugin,
@@ -23,7 +24,7 @@ import type { Call, Handler, Service } from './services.ts';
 import { statsSummary } from '../containers/stats/stats-summary.ts';
 import { cadvisorMetrics, resourceMetrics } from './usage-metrics.ts';
 import type { Usage } from '../containers/stats/usage.ts';
-import { flagzPage, statuszPage, zpage } from './zpages.ts';
+import { zpage } from './zpages.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 
 /** Dependencies of the kubelet API's services. */
@@ -183,6 +184,8 @@ const resourcePage =
     body: Buffer.from(await page(request.signal)),
   });
 
+const component = 'kubelet';
+const statuszPaths = ['/configz', '/debug', '/flagz', '/healthz', '/metrics'];
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
 /** Returns the services of `/configz`, `/flagz` and `/statusz` for which the host has data. */
@@ -192,11 +195,14 @@ function pageServices({ host, clock }: ServicesDeps): readonly Service[] {
   if (configz)
     pages.push({ patterns: ['/configz'], routes: () => json({ kubeletconfig: configz() }, noSniff) });
   if (flags)
-    pages.push({ patterns: ['/flagz'], routes: ({ request }) => zpage(flagzPage(flags()), request) });
+    pages.push({
+      patterns: ['/flagz'],
+      routes: ({ request }) => zpage(flagzPage(component, flags()), request),
+    });
   if (program)
     pages.push({
       patterns: ['/statusz'],
-      routes: ({ request }) => zpage(statuszPage(program, clock.now()), request),
+      routes: ({ request }) => zpage(statuszPage(component, program, statuszPaths, clock.now()), request),
     });
   return pages;
 }

@@ -25,6 +25,7 @@ import {
   trustBundleKinds,
 } from '../../apimachinery/kinds.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
+import { flagzPage, statuszPage, type ZPage } from '../../kube/zpages.ts';
 import { contentType, metricsText } from '../../metrics/metrics.ts';
 import type { MetricsApi } from '../metrics-server/metrics-api.ts';
 import { checkOffered, representationOfError, wantsPretty } from './negotiate.ts';
@@ -50,7 +51,7 @@ import type { Subresources } from './handlers/subresources.ts';
 import { answerComponents, answerReview, type TransientDeps } from './handlers/transient.ts';
 import { sendError, sendText, warnOf } from './respond.ts';
 import { debugPaths, rootPaths } from './root-paths.ts';
-import { flagzPage, sendZPage, statuszPage } from './zpages.ts';
+import { sendZPage } from './zpages.ts';
 import {
   badRequest,
   methodNotAllowed,
@@ -216,17 +217,15 @@ export class Router {
   }
 
   /** Returns `/flagz` and `/statusz`; undefined for other paths. */
-  #page(path: string): ReturnType<typeof flagzPage> | undefined {
-    if (path === '/flagz') return flagzPage(this.#deps.flags);
+  #page(path: string): ZPage | undefined {
+    if (path === '/flagz') return flagzPage(component, this.#deps.flags);
     if (path !== '/statusz') return undefined;
-    const [startedAt, now] = [this.#since, this.#deps.clock.now()];
-    return statuszPage({
-      startedAt,
-      now,
-      runtime: `node${process.versions.node}`,
+    const program = {
+      startedAt: this.#since,
+      runtimeVersion: `node${process.versions.node}`,
       version: '1.36.2',
-      paths: debugPaths,
-    });
+    };
+    return statuszPage(component, program, debugPaths, this.#deps.clock.now());
   }
 
   /** Returns `/` and `/metrics`; undefined for other paths. */
@@ -295,6 +294,8 @@ const upgradeOf = (incoming: IncomingMessage, response: ServerResponse, head: Bu
   response,
 });
 
+/** Name of this component on its pages. */
+const component = 'apiserver';
 const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jwks)(\/|$)/;
 
 /** Adds the deprecation warning of a kind. */

@@ -91,8 +91,11 @@ export class Program {
     try {
       return { value: this.#run(frame), cost: frame.cost };
     } catch (reason) {
-      if (!(reason instanceof EvalError || reason instanceof CostExceeded)) throw reason;
-      return { error: reason.message, cost: frame.cost, isCostExceeded: reason instanceof CostExceeded };
+      if (reason instanceof EvalError)
+        return { error: reason.message, cost: frame.cost, isCostExceeded: false };
+      // a RangeError: a text became longer than the machine can hold
+      if (!(reason instanceof CostExceeded || reason instanceof RangeError)) throw reason;
+      return { error: new CostExceeded().message, cost: frame.cost, isCostExceeded: true };
     }
   }
 }

@@ -273,4 +273,29 @@ describe('an expression', () => {
       isCostExceeded: true,
     });
   });
+
+  it.each([
+    'lists.range(9223372036854775807).size() > 0',
+    'lists.range(900000).distinct().size() > 0',
+    'sets.contains(lists.range(400000), lists.range(400000))',
+    'lists.range(9000).map(x, "bbbbbbbb").join().replace("b", lists.range(9000).map(x, "bbbbbbbb").join()).size() > 0',
+  ])('%s costs too much, and is not tried', (expression) => {
+    const { error } = Program.compile(expression, kubernetes).evaluate(() => undefined);
+    expect(error).toBe('operation cancelled: actual cost limit exceeded');
+  });
+
+  it('collects items and entries in linear time, and does not change what they are added to', () => {
+    const outcome = (expression: string): unknown =>
+      Program.compile(expression, kubernetes).evaluate(() => undefined).value;
+    expect(outcome('lists.range(60000).map(x, x).size()')).toBe(60_000n);
+    expect(outcome('lists.range(60000).transformMap(i, x, x).size()')).toBe(60_000n);
+    expect(
+      outcome(
+        '[[1].map(x, x)].map(l, [l + [2], l + [3], l + lists.range(40), l])[0] == [[1, 2], [1, 3], [1] + lists.range(40), [1]]',
+      ),
+    ).toBe(true);
+    const twice = Program.compile("{'a': 1}.transformMap(k, v, v)", kubernetes);
+    for (let i = 0; i < 2; i++)
+      expect(textOf(twice.evaluate(() => undefined).value ?? null)).toBe('{"a": 1}');
+  });
 });

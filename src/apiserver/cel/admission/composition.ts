@@ -5,6 +5,7 @@ import { dynType, structType, type Type } from '../check/types.ts';
 import type { Activation } from '../eval/frame.ts';
 import { CelMap, EvalError, type Value } from '../values/value.ts';
 import { type Budget, type Compiled, compileExpression } from './expressions.ts';
+import { jsonPatches } from '../library/strings.ts';
 import { patchTypes } from './patch-types.ts';
 import {
   activationOf,
@@ -60,7 +61,7 @@ export class Composition {
 
   /** For expressions of mutations, which make `Object{…}` and `JSONPatch{…}`. */
   get patchDeclarations(): Declarations {
-    return this.declarations.withTypes(patchTypes);
+    return this.declarations.withTypes(patchTypes).withFunctions(jsonPatches);
   }
 
   /**

@@ -14,6 +14,11 @@ export type Compiled =
 const nameOf = ({ name, params }: Type): string =>
   params.length === 0 ? name : `${name}(${params.map(nameOf).join(', ')})`;
 
+const instantiation = 'program instantiation failed';
+
+/** Reports whether the error of a compiled expression is that of a constant part, which kube-apiserver calls internal. */
+export const isInstantiationError = (error: string): boolean => error.startsWith(instantiation);
+
 /** Compiles an expression of admission; without types it may evaluate to anything. */
 export function compileExpression(
   expression: string,
@@ -29,8 +34,7 @@ export function compileExpression(
     return { expression, error: `must evaluate to ${shown} but got ${nameOf(type)}` };
   } catch (reason) {
     if (reason instanceof CompileError) return { expression, error: `compilation failed: ${reason.message}` };
-    if (reason instanceof EvalError)
-      return { expression, error: `program instantiation failed: ${reason.message}` };
+    if (reason instanceof EvalError) return { expression, error: `${instantiation}: ${reason.message}` };
     throw reason;
   }
 }

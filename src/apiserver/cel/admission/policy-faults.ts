@@ -3,7 +3,7 @@ import { type FieldError, invalid } from '../../../kube/validation/field-error.t
 import type { Declarations } from '../check/declarations.ts';
 import { boolType, listType, nullType, stringType, type Type } from '../check/types.ts';
 import { Composition } from './composition.ts';
-import { compileExpression } from './expressions.ts';
+import { compileExpression, isInstantiationError } from './expressions.ts';
 import { matchConditionFault } from './match-conditions.ts';
 import { objectType, patchType } from './patch-types.ts';
 
@@ -11,6 +11,11 @@ interface Expected {
   readonly declarations: Declarations;
   readonly types?: readonly Type[];
 }
+
+const faultOf = (field: string, expression: string, error: string): FieldError =>
+  isInstantiationError(error)
+    ? { type: 'Internal error', field, detail: error }
+    : invalid(field, expression, error);
 
 /** Returns the fault of an expression that does not compile; blank ones are reported elsewhere. */
 function expressionFaults(
@@ -20,7 +25,7 @@ function expressionFaults(
 ): FieldError[] {
   if (expression.trim() === '') return [];
   const { error } = compileExpression(expression, declarations, types);
-  return error === undefined ? [] : [invalid(field, expression, error)];
+  return error === undefined ? [] : [faultOf(field, expression, error)];
 }
 
 /** Returns the faults of a webhook's match conditions that do not compile. */
@@ -28,7 +33,7 @@ export const webhookConditionFaults = (holder: JsonObject, path: string): readon
   objectsAt(holder, 'matchConditions').flatMap((one, i) => {
     const expression = stringAt(one, 'expression').trim();
     const why = expression === '' ? undefined : matchConditionFault(expression);
-    return why === undefined ? [] : [invalid(`${path}.matchConditions[${i}].expression`, expression, why)];
+    return why === undefined ? [] : [faultOf(`${path}.matchConditions[${i}].expression`, expression, why)];
   });
 
 /** Returns the faults of a policy's expressions: of its conditions, variables, validations and annotations, or of its mutations. */
@@ -49,7 +54,7 @@ export function policyExpressionFaults(policy: JsonObject): readonly FieldError[
     ),
     ...composition.faults.flatMap(([name, expression, why]) => {
       const index = variables.findIndex((one) => stringAt(one, 'name') === name);
-      return [invalid(`spec.variables[${index}].expression`, expression, why)];
+      return [faultOf(`spec.variables[${index}].expression`, expression, why)];
     }),
     ...validationFaults(spec, composition),
     ...objectsAt(spec, 'mutations').flatMap((one, i) =>

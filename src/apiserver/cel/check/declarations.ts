@@ -77,6 +77,12 @@ export class Declarations {
     return new Declarations(this.#functions, this.#types, all);
   }
 
+  /** Returns declarations with further functions. */
+  withFunctions({ functions }: Library): Declarations {
+    const all = new Map([...this.#functions, ...functions.map((one) => [one.name, one] as const)]);
+    return new Declarations(all, this.#types, this.#variables);
+  }
+
   /** Returns declarations with types that are found by their name. */
   withTypes(find: (name: string) => Type | undefined): Declarations {
     const types = { get: (name: string) => this.#types.get(name) ?? find(name) };

@@ -143,6 +143,11 @@ const extensions: ReadonlyMap<string, Price> = new Map([
   ...each('sets.equivalent', crossed(2)),
 ]);
 
+/** Calls that take more time than their arguments are long; their cost depends on the arguments only. */
+export const slowCalls: ReadonlySet<string> = new Set(
+  'distinct sort @sortByAssociatedKeys flatten sets.contains sets.intersects sets.equivalent'.split(' '),
+);
+
 /** Returns what a call has cost, beside its arguments. */
 export function callCost(name: string, id: string, args: readonly Value[], result: Value): number {
   const done = { args, result, id };

@@ -24,6 +24,11 @@ export class Frame {
     this.#limit = limit;
   }
 
+  /** Ends the evaluation before a call that costs more than is left. @throws {CostExceeded} */
+  afford(cost: number): void {
+    if (this.cost + cost > this.#limit) throw new CostExceeded();
+  }
+
   /** Adds to the cost. @throws {CostExceeded} */
   spend(cost: number): void {
     this.cost += cost;

@@ -17,7 +17,7 @@ import {
 } from '../values/value.ts';
 import { compare, equal } from '../values/compare.ts';
 import { textOf } from '../values/text.ts';
-import { callCost } from '../cost/actual.ts';
+import { callCost, slowCalls } from '../cost/actual.ts';
 import type { Overload } from '../check/declarations.ts';
 import { attempt, charged } from './errors.ts';
 import type { Frame, Run } from './frame.ts';
@@ -131,9 +131,11 @@ class Planner {
     }
     const candidates = only ? [only] : decl.overloads.filter((one) => one.params.length === args.length);
     const id = only?.id ?? '';
+    const isSlow = slowCalls.has(decl.name);
     const run = (frame: Frame): Value =>
       charged(frame, () => {
         const values = args.map((one) => one.run(frame));
+        if (isSlow) frame.afford(callCost(decl.name, id, values, null));
         const result = apply(decl.name, candidates, values);
         frame.spend(callCost(decl.name, id, values, result));
         return result;
@@ -181,7 +183,7 @@ class Planner {
         members.set(keyOf(key) ?? `v${textOf(key)}`, [key, value]);
       }
       frame.spend(mapCost);
-      return new PlainMap(members);
+      return PlainMap.of(members);
     };
     const isConstant = nodes.every(
       ({ key, value, optional }) => key.constant !== undefined && value.constant !== undefined && !optional,

@@ -67,6 +67,9 @@ export function formatted(format: string, values: readonly Value[]): string {
   return text;
 }
 
+/** No number is formatted with more digits: a text takes memory. */
+const mostPrecision = 100_000;
+
 /** Returns a clause without its percent sign, and its precision. */
 function clauseOf(rest: string): readonly [string, number] {
   const [clause, , digits] = /^(\.(\d*))?[^]/u.exec(rest) ?? [rest];
@@ -75,7 +78,10 @@ function clauseOf(rest: string): readonly [string, number] {
     throw new EvalError(
       `could not parse formatting clause: unrecognized formatting clause ${JSON.stringify(verb)}`,
     );
-  return [clause, digits === undefined ? defaultPrecision : Number(digits)];
+  const precision = digits === undefined ? defaultPrecision : Number(digits);
+  if (precision > mostPrecision)
+    throw new EvalError(`could not parse formatting clause: precision ${digits} is too large`);
+  return [clause, precision];
 }
 
 function fill(verb: string, value: Value, precision: number): string {
@@ -133,20 +139,25 @@ function based(value: Value, base: number, verb: string): string {
   return number.toString(base);
 }
 
+/** So many digits of a fraction are exact; zeros follow. */
+const mostDigits = 100;
+
 /** Formats a number with commas between thousands. */
 const grouped = (number: number, precision: number): string =>
-  number.toFixed(precision).replace(/\B(?=(?:\d{3})+(?=\.|$))(?<!\.\d*)/g, ',');
+  number.toFixed(Math.min(precision, mostDigits)).replace(/\B(?=(?:\d{3})+(?=\.|$))(?<!\.\d*)/g, ',') +
+  '0'.repeat(Math.max(0, precision - mostDigits));
 
 const raised = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
 /** Formats a number as mantissa and power of ten: `1.500000×10⁰⁰`. */
 function scientific(number: number, precision: number): string {
-  const [mantissa = '', exponent = ''] = number.toExponential(precision).split('e');
+  const [mantissa = '', exponent = ''] = number.toExponential(Math.min(precision, mostDigits)).split('e');
+  const zeros = '0'.repeat(Math.max(0, precision - mostDigits));
   const digits = exponent
     .replace(/^[+-]/, '')
     .padStart(2, '0')
     .replaceAll(/\d/g, (digit) => raised[Number(digit)] ?? '');
-  return `${mantissa}×10${exponent.startsWith('-') ? '⁻' : ''}${digits}`;
+  return `${mantissa}${zeros}×10${exponent.startsWith('-') ? '⁻' : ''}${digits}`;
 }
 
 const infinities: ReadonlyMap<Value, string> = new Map<Value, string>([

@@ -132,7 +132,7 @@ const kubernetes: Library['functions'] = [
 
 function slice(items: Value, start: Value, end: Value): Value {
   const [from, to] = [Number(start), Number(end)];
-  const cannot = `cannot slice(${from}, ${to}), `;
+  const cannot = `cannot slice(${start as bigint}, ${end as bigint}), `;
   const { size } = items as CelList;
   if (from < 0 || to < 0) throw new EvalError(`${cannot}negative indexes not supported`);
   if (from > to) throw new EvalError(`${cannot}start index must be less than or equal to end index`);
@@ -168,9 +168,19 @@ function distinct(items: Value): Value {
   return listOf(unique);
 }
 
-function range(count: Value): Value {
-  return listOf(Array.from({ length: Math.max(0, Number(count)) }, (_, i) => BigInt(i)));
+/** The numbers from 0 on; none is stored, since the cost limit ends a long range before its numbers are read. */
+class RangeList extends CelList {
+  readonly size: number;
+  constructor(size: number) {
+    super();
+    this.size = size;
+  }
+  at(index: number): Value {
+    return BigInt(index);
+  }
 }
+
+const range = (count: Value): Value => new RangeList(Math.max(0, Number(count)));
 
 /** cel-go's list extension, version 3. */
 const extension: Library['functions'] = [

@@ -6,13 +6,13 @@ import { formatted } from './format-text.ts';
 import { regexFind } from './regex.ts';
 
 const runesOf = (text: Value): string[] => Array.from(text as string);
-const outOfRange = (index: number): EvalError => new EvalError(`index out of range: ${index}`);
+const outOfRange = (index: Value): EvalError => new EvalError(`index out of range: ${index as bigint}`);
 export const listOf = (items: readonly Value[]): CelList => new ArrayList(items);
 
 function charAt(text: Value, at: Value): Value {
   const runes = runesOf(text);
   const index = Number(at);
-  if (index < 0 || index > runes.length) throw outOfRange(index);
+  if (index < 0 || index > runes.length) throw outOfRange(at);
   return runes[index] ?? '';
 }
 
@@ -22,7 +22,7 @@ const startsAt = (runes: readonly string[], part: readonly string[], at: number)
 function indexOf(text: Value, part: Value, from: Value = 0n): Value {
   if (part === '') return from;
   const [runes, target, offset] = [runesOf(text), runesOf(part), Number(from)];
-  if (offset < 0) throw outOfRange(offset);
+  if (offset < 0) throw outOfRange(from);
   for (let i = offset; i <= runes.length - target.length; i++)
     if (startsAt(runes, target, i)) return BigInt(i);
   return -1n;
@@ -34,7 +34,7 @@ function lastIndexOf(text: Value, part: Value, from?: Value): Value {
   const target = runesOf(part);
   const offset = from === undefined ? runes.length - 1 : Number(from);
   if (from === undefined && runes.length < target.length) return -1n;
-  if (offset < 0) throw outOfRange(offset);
+  if (offset < 0) throw outOfRange(from ?? 0n);
   if (offset >= runes.length) return -1n;
   for (let i = Math.min(offset, runes.length - target.length); i >= 0; i--)
     if (startsAt(runes, target, i)) return BigInt(i);
@@ -45,13 +45,21 @@ function substring(text: Value, start: Value, end?: Value): Value {
   const runes = runesOf(text);
   const [from, to] = [Number(start), end === undefined ? runes.length : Number(end)];
   if (end !== undefined && from > to)
-    throw new EvalError(`invalid substring range. start: ${from}, end: ${to}`);
-  if (from < 0 || from > runes.length) throw outOfRange(from);
-  if (to < 0 || to > runes.length) throw outOfRange(to);
+    throw new EvalError(`invalid substring range. start: ${start as bigint}, end: ${end as bigint}`);
+  if (from < 0 || from > runes.length) throw outOfRange(start);
+  if (to < 0 || to > runes.length) throw outOfRange(end ?? null);
   return runes.slice(from, to).join('');
 }
 
+/** Reading a longer text costs more than any expression may. */
+const longestText = 10_000_000;
+
+/** @throws {RangeError} for a text that no expression could read */
 function replaceFirst(text: string, part: string, by: string, most: number): string {
+  const places = Math.floor(text.length / Math.max(1, part.length)) + 1;
+  const times = most < 0 ? places : Math.min(most, places);
+  if (times * by.length > longestText && countOf(text, part, times) * by.length > longestText)
+    throw new RangeError('the text would be too long');
   if (most < 0)
     return part === ''
       ? by + Array.from(text, (rune) => rune + by).join('')
@@ -60,6 +68,15 @@ function replaceFirst(text: string, part: string, by: string, most: number): str
   if (part === '') return emptyReplaced(pieces, by, most);
   const count = Math.min(most, pieces.length - 1);
   return [...pieces.slice(0, count).map((one) => one + by), pieces.slice(count).join(part)].join('');
+}
+
+/** Counts the places of a part, up to a number. */
+function countOf(text: string, part: string, most: number): number {
+  if (part === '') return most;
+  let count = 0;
+  for (let at = text.indexOf(part); at >= 0 && count < most; at = text.indexOf(part, at + part.length))
+    count++;
+  return count;
 }
 
 const emptyReplaced = (runes: readonly string[], by: string, most: number): string =>
@@ -188,6 +205,12 @@ export const strings: Library = {
         (x, y, most) => listOf(regexFind(x as string, y as string, Number(most))),
       ],
     ),
+  ],
+};
+
+/** What expressions that make JSON patches may use beside the others. */
+export const jsonPatches: Library = {
+  functions: [
     func('jsonpatch.escapeKey', [
       'string_jsonpatch_escapeKey_string',
       [stringType],

@@ -65,7 +65,7 @@ function queryOf(url: Value): Value {
     if (key === undefined || value === undefined) continue;
     values.set(key, [...(values.get(key) ?? []), value]);
   }
-  return new PlainMap(
+  return PlainMap.of(
     new Map([...values].map(([key, list]) => [keyOf(key) ?? '', [key, listOf(list)] as const])),
   );
 }

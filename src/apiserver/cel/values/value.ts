@@ -56,7 +56,8 @@ export abstract class CelList {
   abstract at(index: number): Value;
   /** Returns the list with the items of another; by default at its end. */
   plus(other: CelList): CelList {
-    return new ArrayList([...this, ...other]);
+    if (this.size + other.size <= mostCopied) return new CollectedList([...this, ...other]);
+    return new JoinedList(this, other);
   }
   /** Compares with another list; undefined: item by item. */
   sameAs(_other: CelList): boolean | undefined {
@@ -81,6 +82,51 @@ export class ArrayList extends CelList {
   }
 }
 
+/** Up to so many items of a list are copied when it is added to another. */
+const mostCopied = 32;
+
+/**
+ * A list that collects items, as the loops of macros do. Sums share their items: the first sum of a list is made in the time that the other
+ * one takes, so that such a loop is linear.
+ */
+class CollectedList extends CelList {
+  /** The list's items; behind them those that were added to it. */
+  readonly #items: Value[];
+  readonly size: number;
+  constructor(items: Value[], size: number = items.length) {
+    super();
+    this.#items = items;
+    this.size = size;
+  }
+  at(index: number): Value {
+    return this.#items[index] as Value;
+  }
+  override plus(other: CelList): CelList {
+    const { size } = other;
+    if (this.#items.length > this.size || size > mostCopied) return super.plus(other);
+    for (let i = 0; i < size; i++) this.#items.push(other.at(i));
+    return new CollectedList(this.#items, this.size + size);
+  }
+}
+
+/** The sum of two lists, of which one is long: nothing is copied. */
+class JoinedList extends CelList {
+  readonly #first: CelList;
+  readonly #second: CelList;
+  constructor(first: CelList, second: CelList) {
+    super();
+    this.#first = first;
+    this.#second = second;
+  }
+  get size(): number {
+    return this.#first.size + this.#second.size;
+  }
+  at(index: number): Value {
+    const { size } = this.#first;
+    return index < size ? this.#first.at(index) : this.#second.at(index - size);
+  }
+}
+
 /** A map, or an object with declared fields. */
 export abstract class CelMap {
   abstract readonly size: number;
@@ -102,28 +148,66 @@ export function keyOf(key: Value): string | undefined {
   return typeof key === 'boolean' ? `b${key}` : undefined;
 }
 
-/** A map that an expression made. */
+/** An entry of a map that an expression made, and its place among the others. */
+interface Entry {
+  readonly key: Value;
+  readonly value: Value;
+  readonly place: number;
+}
+
+/**
+ * A map that an expression made. Maps that got an entry share the others, so that loops that collect entries are linear.
+ */
 export class PlainMap extends CelMap {
-  readonly #entries: ReadonlyMap<string, readonly [Value, Value]>;
-  constructor(entries: ReadonlyMap<string, readonly [Value, Value]>) {
+  /** The map's entries; behind them those of maps that were made of it. */
+  readonly #entries: ReadonlyMap<string, Entry>;
+  /** The same where further entries may be put behind; absent: a copy is made. */
+  readonly #shared: Map<string, Entry> | undefined;
+  readonly size: number;
+
+  private constructor(entries: ReadonlyMap<string, Entry>, size: number, shared?: Map<string, Entry>) {
     super();
     this.#entries = entries;
+    this.#shared = shared;
+    this.size = size;
   }
-  get size(): number {
-    return this.#entries.size;
+
+  /** Makes a map of entries by what distinguishes their keys. */
+  static of(entries: ReadonlyMap<string, readonly [Value, Value]>): PlainMap {
+    const placed = [...entries].map(([id, [key, value]], place) => [id, { key, value, place }] as const);
+    return new PlainMap(new Map(placed), placed.length);
+  }
+
+  #entry(id: string): Entry | undefined {
+    const entry = this.#entries.get(id);
+    return entry && entry.place < this.size ? entry : undefined;
   }
   find(key: Value): Value | undefined {
-    return this.#entries.get(keyOf(key) ?? '')?.[1];
+    return this.#entry(keyOf(key) ?? '')?.value;
   }
   *keys(): Iterable<Value> {
-    for (const [key] of this.#entries.values()) yield key;
+    for (const { key, place } of this.#entries.values()) {
+      if (place >= this.size) return;
+      yield key;
+    }
   }
   /** Returns the map with one more entry. @throws {EvalError} for a key that is there */
   with(key: Value, value: Value): PlainMap {
     const id = keyOf(key);
     if (id === undefined) throw new EvalError('unsupported key type');
-    if (this.#entries.has(id)) throw new EvalError(`insert failed: key ${id.slice(1)} already exists`);
-    return new PlainMap(new Map(this.#entries).set(id, [key, value]));
+    if (this.#entry(id)) throw new EvalError(`insert failed: key ${id.slice(1)} already exists`);
+    const entries = this.#shared?.size === this.size ? this.#shared : this.#copy();
+    entries.set(id, { key, value, place: this.size });
+    return new PlainMap(entries, this.size + 1, entries);
+  }
+
+  #copy(): Map<string, Entry> {
+    const copy = new Map<string, Entry>();
+    for (const [id, entry] of this.#entries) {
+      if (entry.place >= this.size) break;
+      copy.set(id, entry);
+    }
+    return copy;
   }
 }
 

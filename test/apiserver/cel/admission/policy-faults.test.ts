@@ -59,3 +59,22 @@ test('conditions of webhooks', () => {
     ['webhooks[0].matchConditions[1].expression', 'must evaluate to bool but got int'],
   ]);
 });
+
+test('a constant part that cannot be evaluated is an internal error', () => {
+  const found = policyExpressionFaults({ spec: { validations: [{ expression: 'int("x") == 1' }] } });
+  expect(found).toEqual([
+    {
+      type: 'Internal error',
+      field: 'spec.validations[0].expression',
+      detail: expect.stringMatching(/^program instantiation failed: /) as string,
+    },
+  ]);
+});
+
+test('only mutations may use jsonpatch.escapeKey', () => {
+  const expression = 'jsonpatch.escapeKey("a/b") == "a~1b" ? [JSONPatch{op: "remove", path: "/x"}] : []';
+  expect(faultsOf({ mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }] })).toEqual([]);
+  expect(faultsOf({ validations: [{ expression: 'jsonpatch.escapeKey("a/b") == "a~1b"' }] })).toEqual([
+    "spec.validations[0].expression: compilation failed: ERROR: <input>:1:1: undeclared reference to 'jsonpatch' (in container '')",
+  ]);
+});

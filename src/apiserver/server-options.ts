@@ -52,6 +52,8 @@ export interface EmbeddedApiServerOptions extends ServingOptions {
    * warning. Default: false.
    */
   readonly externalControllers?: boolean;
+  /** Whether nodes have a proxy for Services; without one the creator of a Service receives a warning. Default: true. */
+  readonly serviceProxy?: boolean;
   /** Names of admission plug-ins to disable, as with kube-apiserver: `ServiceAccount`, `LimitRanger`. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
   /** Receives an audit event (`audit.k8s.io/v1`) for each answered request; absent: no auditing. */

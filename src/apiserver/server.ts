@@ -107,7 +107,7 @@ export class EmbeddedApiServer {
     const secrets = loadOr(() => loadSecrets(options.dataDir, clock), store);
     const authority = loadOr(() => authorityOf(options.dataDir, secrets.ca), store);
     const features = { trustBundles: clusterTrustBundles };
-    const acting = new ActingControllers(options.externalControllers);
+    const acting = new ActingControllers(options);
     const services = serviceAddresses(store, random, range);
     const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();

@@ -77,6 +77,7 @@ async function startServer(
       ...(controllers && { controllers }),
       metricsApi: true,
       kubernetesService: false, // nothing listens at its address here
+      serviceProxy: false,
       clusterTrustBundles: isGateOn('ClusterTrustBundle', kubelet.featureGates),
     });
   } catch (reason) {

@@ -61,7 +61,7 @@ export const initializers: Readonly<Record<ControllerName, Initializer>> = {
     kind: { group: 'autoscaling', resource: 'horizontalpodautoscalers' },
   },
   'disruption-controller': { add: addDisruption },
-  'node-lifecycle-controller': { add: addNodeLifecycle },
+  'node-lifecycle-controller': { add: addNodeLifecycle, kind: { group: '', resource: 'nodes' } },
   'taint-eviction-controller': { add: addTaintEviction },
   'pod-garbage-collector-controller': { add: addPodGarbageCollector },
 };

@@ -1,5 +1,4 @@
-import { messageOf } from '../../base/errors.ts';
-import { type ControllerDeps, follow, systemContext } from './controllers.ts';
+import { type ControllerDeps, follow } from './controllers.ts';
 import {
   type JsonObject,
   nameOf,
@@ -10,8 +9,10 @@ import {
   valueAt,
 } from '../../apimachinery/json.ts';
 import { bestNode, isReady, noFit, pinnedNode } from './placement.ts';
-import { builtIn } from '../../apimachinery/kinds.ts';
+import { reportEvent, reportUnschedulable } from './scheduling-reports.ts';
 import { keyOf, type Store } from '../storage/store.ts';
+
+const nodesKind = { group: '', resource: 'nodes' };
 
 const isWaiting = (pod: JsonObject): boolean =>
   stringAt(objectAt(pod, 'spec'), 'nodeName') === '' &&
@@ -56,8 +57,8 @@ class PodCounts {
 
 /**
  * Binds unassigned pods to the node with the fewest pods among those whose taints they tolerate and whose labels they select. It is not a
- * full scheduler: resources, ports and other pods have no influence, and are left to the node's admission. It removes the not-ready taint
- * of a new node once the node is ready.
+ * full scheduler: resources, ports and other pods have no influence, and are left to the node's admission. Where no node lifecycle controller
+ * runs, it removes the not-ready taint of a new node once the node is ready.
  */
 export function minimalScheduler(
   deps: ControllerDeps,
@@ -80,7 +81,9 @@ export function minimalScheduler(
       waiting.add(key);
       const nodes = [...store.list('nodes')].map(({ object }) => object);
       const message = noFit(pod, nodes);
-      if (!reported.has(key)) tell(deps, pod, { type: 'Warning', reason: 'FailedScheduling', message });
+      reportUnschedulable(deps, pod, message);
+      if (!reported.has(key))
+        reportEvent(deps, pod, { type: 'Warning', reason: 'FailedScheduling', message });
       reported.add(key);
       return;
     }
@@ -89,7 +92,7 @@ export function minimalScheduler(
     const message = `Successfully assigned ${key} to ${best}`;
     bind(namespaceOf(pod), nameOf(pod), best);
     counts.set(key, best);
-    tell(deps, pod, { type: 'Normal', reason: 'Scheduled', message });
+    reportEvent(deps, pod, { type: 'Normal', reason: 'Scheduled', message });
   };
   const retry = (): void => {
     for (const key of [...waiting]) {
@@ -106,7 +109,7 @@ export function minimalScheduler(
     if (current && isWaiting(current.object)) place(current.object);
   });
   const stopNodes = follow(store, 'nodes', (node) => {
-    untaint(store, node);
+    if (deps.world.acting?.actsOn(nodesKind) !== true) untaint(store, node);
     if (waiting.size > 0) retry();
   });
   return () => {
@@ -114,40 +117,6 @@ export function minimalScheduler(
     stopNodes();
     counts.stop();
   };
-}
-
-interface SchedulingEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** Writes an event about a pod as the scheduler. */
-function tell(deps: ControllerDeps, pod: JsonObject, message: SchedulingEvent): void {
-  const { namespace, name, uid } = objectAt(pod, 'metadata');
-  const at = new Date(deps.clock.now()).toISOString();
-  const stamp = (BigInt(deps.clock.now()) * 1_000_000n).toString(16);
-  const component = 'default-scheduler';
-  const event = {
-    metadata: { name: `${nameOf(pod)}.${stamp}`, namespace },
-    involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace, name, uid },
-    ...message,
-    source: {},
-    reportingComponent: component,
-    reportingInstance: component,
-    action: message.type === 'Normal' ? 'Binding' : 'Scheduling',
-    eventTime: at.replace('Z', '000Z'),
-    firstTimestamp: null,
-    lastTimestamp: null,
-  };
-  const writer = { manager: component, operation: 'Update', apiVersion: 'v1' } as const;
-  try {
-    deps.resources
-      .registry(builtIn('events'))
-      .create(namespaceOf(pod), event, writer, systemContext(deps.world));
-  } catch (reason) {
-    deps.logger.warn('cannot write scheduler event', { err: messageOf(reason) });
-  }
 }
 
 function untaint(store: Store, node: JsonObject): void {

@@ -1,3 +1,4 @@
+import { type JsonObject, objectAt } from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 
 /** Kinds that have no effect without a controller. */
@@ -12,6 +13,14 @@ const needingController: ReadonlySet<string> = new Set([
   'autoscaling/horizontalpodautoscalers',
 ]);
 
+/** What acts on objects beside this server. */
+export interface Beside {
+  /** Whether controllers of every kind run. */
+  readonly externalControllers?: boolean;
+  /** Whether nodes have a proxy for Services; default: true. */
+  readonly serviceProxy?: boolean;
+}
+
 const keyOf = ({ group, resource }: Pick<Kind, 'group' | 'resource'>): string => `${group}/${resource}`;
 
 /**
@@ -23,11 +32,10 @@ const keyOf = ({ group, resource }: Pick<Kind, 'group' | 'resource'>): string =>
  */
 export class ActingControllers {
   readonly #acting = new Set<string>();
-  readonly #all: boolean;
+  readonly #beside: Beside;
 
-  /** @param all whether controllers of every kind run, in this server or beside it */
-  constructor(all = false) {
-    this.#all = all;
+  constructor(beside: Beside = {}) {
+    this.#beside = beside;
   }
 
   /** Declares that a controller for the kind runs; the returned function declares that it has stopped. */
@@ -37,10 +45,24 @@ export class ActingControllers {
     return () => void this.#acting.delete(key);
   }
 
+  /** Reports whether a controller for the kind has been declared. */
+  actsOn(kind: Pick<Kind, 'group' | 'resource'>): boolean {
+    return this.#acting.has(keyOf(kind));
+  }
+
   /** Returns the warning for the creator of an object; `undefined`: a controller runs, or the kind needs none. */
-  warningFor(kind: Kind): string | undefined {
+  warningFor(kind: Kind, object: JsonObject): string | undefined {
     const key = keyOf(kind);
-    if (this.#all || this.#acting.has(key) || !needingController.has(key)) return undefined;
+    if (key === '/services') return this.#beside.serviceProxy === false ? serviceWarning(object) : undefined;
+    if (this.#beside.externalControllers || this.#acting.has(key) || !needingController.has(key))
+      return undefined;
     return `no controller for kind ${kind.kind} runs with this API server: the object is stored, but nothing acts on it`;
   }
+}
+
+/** Returns the warning about a Service with an address that leads nowhere; undefined for one without its own address. */
+function serviceWarning(service: JsonObject): string | undefined {
+  const { type, clusterIP } = objectAt(service, 'spec');
+  if (type === 'ExternalName' || clusterIP === 'None') return undefined;
+  return 'no proxy for Services runs on this node: the cluster IP and node ports lead nowhere; use "kubectl port-forward", or the addresses of the endpoints';
 }

@@ -13,7 +13,7 @@ export interface World {
   readonly random: Random;
   readonly services: ServiceAddresses;
   /** The kinds with running controllers; absent: no warnings about them. */
-  readonly acting?: Pick<ActingControllers, 'warningFor'>;
+  readonly acting?: Pick<ActingControllers, 'actsOn' | 'warningFor'>;
   /** Enabled pod features; absent: the defaults. */
   readonly features?: PodFeatures;
 }

@@ -49,10 +49,29 @@ test('with controllers beside the server there is no warning', async () => {
 test('a controller that runs says so, and that it has stopped', () => {
   const acting = new ActingControllers();
   const jobs = builtIn('jobs', 'batch');
-  expect(acting.warningFor(jobs)).toContain('no controller for kind Job runs');
+  expect(acting.warningFor(jobs, {})).toContain('no controller for kind Job runs');
   const stopped = acting.declare({ group: 'batch', resource: 'jobs' });
-  expect(acting.warningFor(jobs)).toBeUndefined();
-  expect(acting.warningFor(builtIn('cronjobs', 'batch'))).toContain('CronJob');
+  expect(acting.warningFor(jobs, {})).toBeUndefined();
+  expect(acting.warningFor(builtIn('cronjobs', 'batch'), {})).toContain('CronJob');
   stopped();
-  expect(acting.warningFor(jobs)).toContain('Job');
+  expect(acting.warningFor(jobs, {})).toContain('Job');
+});
+
+test('without a proxy the creator of a Service with an address of its own is warned', async () => {
+  const at = (server = await EmbeddedApiServer.start({ serviceProxy: false }));
+  const create = async (name: string, spec: object): Promise<unknown> => {
+    const body = { metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } };
+    return (await call(at, 'POST', '/api/v1/namespaces/default/services', body)).headers.warning;
+  };
+  expect(await create('web', {})).toMatch(/^299 - "no proxy for Services runs on this node: the cluster IP/);
+  expect(await create('members', { clusterIP: 'None' })).toBeUndefined();
+  expect(await create('out', { type: 'ExternalName', externalName: 'example.com' })).toBeUndefined();
+});
+
+test('a node controller that runs says so', () => {
+  const acting = new ActingControllers({ externalControllers: true });
+  const nodes = builtIn('nodes');
+  expect(acting.actsOn(nodes)).toBe(false);
+  acting.declare(nodes);
+  expect(acting.actsOn(nodes)).toBe(true);
 });

@@ -129,14 +129,14 @@ export class ResourceWrites {
   #create(exchange: Exchange, body: JsonObject, reading: Reading): Promise<Written> {
     const { target, registry } = exchange;
     const writer = writerOf(exchange, reading.query.manager);
-    this.#warnOfIdleKind(exchange, reading.context);
+    this.#warnOfIdleKind(exchange, body, reading.context);
     return admitted(this.#deps.admission, requestOf(exchange, reading, nameOf(body)), () =>
       registry.beginCreate(target.namespace, body, writer, reading.context),
     );
   }
 
-  #warnOfIdleKind({ kind, target }: Exchange, { warnings }: WriteContext): void {
-    const warning = target.subresource === '' ? this.#deps.world.acting?.warningFor(kind) : undefined;
+  #warnOfIdleKind({ kind, target }: Exchange, body: JsonObject, { warnings }: WriteContext): void {
+    const warning = target.subresource === '' ? this.#deps.world.acting?.warningFor(kind, body) : undefined;
     if (warning !== undefined) warnings.push(warning);
   }
 
@@ -232,7 +232,7 @@ export class ResourceWrites {
     context.warnings.push(...judgedApply(body, query.fieldValidation));
     const isUnnamed = !Object.hasOwn(objectAt(read, 'metadata'), 'name');
     const writer = writerOf(exchange, query.manager, 'Apply');
-    if (!this.#isStored(exchange)) this.#warnOfIdleKind(exchange, context);
+    if (!this.#isStored(exchange)) this.#warnOfIdleKind(exchange, read, context);
     return admitted(this.#deps.admission, requestOf(exchange, reading), () => {
       const completed =
         isUnnamed && this.#isStored(exchange) ? withMetadata(read, { name: target.name }) : read;

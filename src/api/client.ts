@@ -50,6 +50,8 @@ export interface WatchOptions extends ListOptions {
   readonly timeoutSeconds?: number;
   /** Events with versions in here are not parsed. */
   readonly knownObjects?: KnownObjects;
+  /** Called when the server has accepted the watch, before its first event. */
+  readonly onOpen?: () => void;
 }
 
 export interface DeleteOptions extends WriteOptions {

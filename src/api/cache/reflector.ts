@@ -242,6 +242,9 @@ export class Reflector<T extends KubeObject> {
     signal: AbortSignal,
   ): WatchSession<T> {
     const minMs = this.#options.minWatchMs ?? 300_000;
+    const onOpen = (): void => {
+      if (!start.initial) this.#lastFailure = undefined;
+    };
     return new WatchSession<T>(this.#deps.client, this.#resource, {
       clock: this.#deps.clock,
       scope: this.#scope(),
@@ -251,6 +254,7 @@ export class Reflector<T extends KubeObject> {
       watchMs: minMs * (1 + this.#random.float()),
       transform: this.#transform,
       ...(this.#options.knownObjects && { knownObjects: this.#options.knownObjects }),
+      onOpen,
       signal,
     });
   }

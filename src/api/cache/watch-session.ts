@@ -27,6 +27,8 @@ export interface WatchSessionOptions<T extends KubeObject> {
   readonly watchMs: number;
   readonly transform: (object: T, deleted: boolean) => T;
   readonly knownObjects?: KnownObjects<T>;
+  /** Called when the server has accepted the watch, and with each event: not all clients report the former. */
+  readonly onOpen?: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -133,7 +135,7 @@ export class WatchSession<T extends KubeObject> {
   }
 
   #events(): AsyncIterable<WatchEvent<T>> {
-    const { scope, initial, from, watchMs, knownObjects } = this.#options;
+    const { scope, initial, from, watchMs, knownObjects, onOpen } = this.#options;
     return this.#client.watch<T>(this.#resource, {
       ...scope,
       allowWatchBookmarks: true,
@@ -141,6 +143,7 @@ export class WatchSession<T extends KubeObject> {
       ...(initial && { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' as const }),
       ...(from !== '' && { resourceVersion: from }),
       ...(knownObjects && { knownObjects }),
+      ...(onOpen && { onOpen }),
       signal: this.#stop.signal,
       timeoutMs: Math.max(this.#options.idleTimeoutMs, 1),
     });
@@ -176,7 +179,10 @@ export class WatchSession<T extends KubeObject> {
   /** Returns the object of an event and resets the watchdog. Throws an ERROR event as an ApiError. */
   #objectOf(event: WatchEvent<T>): T {
     this.#heardAt = steadyNow(this.#options.clock);
-    if (event.type !== 'ERROR') return event.object;
+    if (event.type !== 'ERROR') {
+      this.#options.onOpen?.();
+      return event.object;
+    }
     throw new ApiError(event.object.code ?? 500, event.object);
   }
 }

@@ -215,6 +215,7 @@ class Client implements HttpApiClient {
       const text = await textOf(stream.body, this.#answers.eventBytes, path);
       throw errorOf({ ...stream, text }, 'GET', path, this.#deps.clock);
     }
+    options.onOpen?.();
     const cutter = new LineCutter(this.#answers.eventBytes);
     for await (const chunk of stream.body) {
       for (const line of cutter.cut(chunk)) {

@@ -85,6 +85,18 @@ test('a cut watch goes on where it ended, without a list and without an event tw
   expect(informer.stats.lists).toBe(1);
 });
 
+test('the last failure is gone once a cut watch is open again, also when nothing happens', async () => {
+  stub.put('a', '1');
+  const informer = start();
+  await informer.waitSynced();
+  await until(() => stub.watchers === 1);
+  stub.cutWatches();
+  await until(() => informer.lastFailure !== undefined);
+  await until(() => informer.lastFailure === undefined);
+  expect(informer.stats.lists).toBe(1);
+  expect(informer.stats.events).toBe(0);
+});
+
 test('another UID under a name is a deletion and an addition, also across a gap', async () => {
   stub.put('a', '1');
   const informer = start();

@@ -48,7 +48,7 @@ export async function kubernetesParts(
         ...{ connection, nodeName, clock, random, logger, identity },
       });
       await provider.open();
-      return provider;
+      return { provider, upkeep: { run: (signal) => provider.lead(signal) } };
     },
   };
 }

@@ -1,66 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmbeddedApiServer } from '../../src/apiserver/index.ts';
+import { Line } from '../support/line.ts';
 import { noKubectl } from './kubectl.ts';
 import { obedient, shellPod } from './manifests.ts';
 import { condition, makeDir, Podtender, type PodWatch, processesOf, freePort } from './podtender.ts';
-
-/** A way to the server that can be cut and mended. */
-class Line {
-  readonly #sockets = new Set<Socket>();
-  readonly #server: Server;
-  #target: number | undefined;
-  readonly #refused = Promise.withResolvers<undefined>();
-  port = 0;
-
-  constructor() {
-    this.#server = createServer((socket) => {
-      if (this.#target === undefined) {
-        socket.destroy();
-        this.#refused.resolve(undefined);
-        return;
-      }
-      const other = connect(this.#target, '127.0.0.1');
-      for (const one of [socket, other]) {
-        this.#sockets.add(one);
-        one.on('error', () => undefined);
-        one.on('close', () => {
-          this.#sockets.delete(one);
-          socket.destroy();
-          other.destroy();
-        });
-      }
-      socket.pipe(other);
-      other.pipe(socket);
-    });
-  }
-
-  async open(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    const address = this.#server.address();
-    this.port = typeof address === 'object' && address ? address.port : 0;
-  }
-
-  /** Resolves once somebody was turned away. */
-  get refused(): Promise<undefined> {
-    return this.#refused.promise;
-  }
-
-  mend(target: number): void {
-    this.#target = target;
-  }
-
-  cut(): void {
-    this.#target = undefined;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  close(): void {
-    this.cut();
-    this.#server.close();
-  }
-}
 
 /** `podtender run` against an API server that is away at first, comes, goes and returns. */
 describe.skipIf(noKubectl !== undefined)('an API server that goes away', { timeout: 60_000 }, () => {

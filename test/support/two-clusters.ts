@@ -6,7 +6,7 @@ import {
   type TestApiServer,
 } from '../../src/apiserver/index.ts';
 import { type RunningNode, runNode } from '../../src/app/run-node.ts';
-import { systemClock as clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock as clock } from '../../src/base/clock.ts';
 import type { KubeObject, Pod, PodSpec } from '../../src/kube/types.ts';
 import type { PodProvider } from '../../src/provider/provider.ts';
 import { KubernetesProvider, type KubernetesProviderOptions } from '../../src/providers/kubernetes/index.ts';
@@ -49,12 +49,20 @@ export interface TwoClusters {
 
 export const backingNamespace = 'podtender';
 
-/** Starts both clusters and the backing node. @param backingProvider what the backing node runs pods with; default: memory */
-export async function twoClusters(
-  backingProvider: PodProvider = new MemoryProvider({ clock }),
-  backing: EmbeddedApiServerOptions = {},
-): Promise<TwoClusters> {
-  const [here, there] = [await cluster(), await cluster(backing)];
+/** Options of {@link twoClusters}. */
+export interface TwoClustersOptions {
+  /** What the backing node runs pods with. Default: memory. */
+  readonly backingProvider?: PodProvider;
+  /** Options of the backing API server. */
+  readonly backing?: EmbeddedApiServerOptions;
+  /** The clock of this cluster: of its API server, its agent and the provider. The backing cluster keeps real time. Default: real time. */
+  readonly hereClock?: Clock;
+}
+
+/** Starts both clusters and the backing node `worker`. */
+export async function twoClusters(options: TwoClustersOptions = {}): Promise<TwoClusters> {
+  const { backingProvider = new MemoryProvider({ clock }), hereClock = clock } = options;
+  const [here, there] = [await cluster({ clock: hereClock }), await cluster(options.backing)];
   const node = await runNode({ nodeName: 'worker', provider: backingProvider, server: there.server });
   await there.client.create(namespaceResource, { metadata: { name: backingNamespace } });
   let agent: RunningNode | undefined;
@@ -62,7 +70,7 @@ export async function twoClusters(
   const make = (settings: Partial<KubernetesProviderOptions> = {}): KubernetesProvider =>
     new KubernetesProvider({
       connection: { server: there.server.url, ca: there.server.ca, ...there.server.admin },
-      ...{ namespace: backingNamespace, nodeName: 'edge', clock, ...settings },
+      ...{ namespace: backingNamespace, nodeName: 'edge', clock: hereClock, ...settings },
     });
   const stopAgent = async (): Promise<void> => {
     await agent?.stop();
@@ -76,7 +84,8 @@ export async function twoClusters(
     startAgent: async (settings) => {
       await stopAgent();
       provider = make(settings);
-      agent = await runNode({ nodeName: 'edge', provider, server: here.server });
+      await provider.open();
+      agent = await runNode({ nodeName: 'edge', provider, server: here.server, clock: hereClock });
       return provider;
     },
     stopAgent,

@@ -195,13 +195,29 @@ function instanceId(
 
 function reportedOf(observed: ObservedBacking, over: boolean): ReportedStatus {
   const { pod } = observed;
-  const { hostIP, conditions } = pod.status ?? {};
+  const { hostIP } = pod.status ?? {};
   return {
     ...endOf(observed, over),
     ...(hostIP !== undefined && { hostIp: hostIP }),
-    ...(conditions && { conditions: conditions.filter(isPassedOn) }),
+    conditions: conditionsOf(pod),
     containers: Object.fromEntries([...reportedContainers(pod)]),
   };
+}
+
+/** The reason of a pod that is not ready because the phase of its backing pod is Unknown. */
+const unknownReason = 'BackingPodUnknown';
+
+/** The conditions that the pod takes over. A backing pod whose phase is Unknown is not ready, whatever was last said of it. */
+function conditionsOf({ status }: Pod): readonly PodCondition[] {
+  const own = (status?.conditions ?? []).filter(isPassedOn);
+  if (status?.phase !== 'Unknown') return own;
+  const message = 'The backing cluster has lost contact with the pod';
+  return [
+    ...own.filter(({ type }) => type === 'DisruptionTarget'),
+    ...['Ready', 'ContainersReady'].map(
+      (type) => ({ type, status: 'False', reason: unknownReason, message }) as const,
+    ),
+  ];
 }
 
 /** Conditions of the backing pod that hold for the pod too. */

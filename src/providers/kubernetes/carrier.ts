@@ -1,5 +1,6 @@
 import { type ApiClient, isAlreadyExists, isNotFound } from '../../api/client.ts';
 import { configMapResource, type Resource, secretResource } from '../../api/resources.ts';
+import type { Clock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
 import { namespaceOf, uidOf } from '../../kube/names.ts';
 import type { KubeObject, Pod } from '../../kube/types.ts';
@@ -8,14 +9,28 @@ import { type BackingOwner, isOwned, ownerLabels, ownerReferenceTo } from './own
 
 export interface CarrierDeps {
   readonly client: ApiClient;
+  readonly clock: Clock;
   readonly owner: BackingOwner;
 }
 
-/** Carrier writes the objects that backing pods refer to, and refreshes them when their content changes. */
+/** An object as it was last written or compared. */
+interface Written {
+  readonly content: string;
+  /** ms since the epoch */
+  readonly at: number;
+}
+
+/** How long an object counts as unchanged in the backing cluster, ms; then it is read and compared again. */
+const trustMs = 600_000;
+
+/**
+ * Carrier writes the objects that backing pods refer to, and writes them again when their content changes here or, as seen every ten minutes,
+ * there.
+ */
 export class Carrier {
   readonly #deps: CarrierDeps;
-  /** By pod UID: the content of each object as last written. */
-  readonly #written = new Map<string, Map<string, string>>();
+  /** By pod UID and name. */
+  readonly #written = new Map<string, Map<string, Written>>();
 
   constructor(deps: CarrierDeps) {
     this.#deps = deps;
@@ -28,13 +43,15 @@ export class Carrier {
     objects: readonly CarriedObject[],
     signal: AbortSignal,
   ): Promise<void> {
-    const written = this.#written.get(uid) ?? new Map<string, string>();
+    const written = this.#written.get(uid) ?? new Map<string, Written>();
+    const now = this.#deps.clock.now();
     this.#written.set(uid, written);
     for (const object of objects) {
       const content = JSON.stringify(object);
-      if (written.get(object.name) === content) continue;
+      const last = written.get(object.name);
+      if (last?.content === content && now - last.at < trustMs) continue;
       await this.#put(uid, backing, object, signal);
-      written.set(object.name, content);
+      written.set(object.name, { content, at: now });
     }
   }
 

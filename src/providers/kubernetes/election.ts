@@ -27,12 +27,14 @@ export class Leadership {
   readonly #elector: LeaderElector;
   readonly #stop = new AbortController();
   readonly #logger: Logger;
+  readonly #loss = Promise.withResolvers<never>();
   #leads: Promise<void> | undefined;
-  #lost: string | undefined;
+  #lost: AgentError | undefined;
 
   constructor(deps: LeadershipDeps, { leaseName, leaseDurationSeconds = 15, namespace }: BackingElection) {
     const leaseDuration = leaseDurationSeconds * 1000;
     this.#logger = deps.logger;
+    this.#loss.promise.catch(() => undefined);
     this.#elector = new LeaderElector(deps, {
       id: leaseName ?? `podtender-${labelValue(deps.nodeName).toLowerCase()}`,
       namespace: namespace ?? deps.namespace,
@@ -44,7 +46,7 @@ export class Leadership {
     });
   }
 
-  /** Resolves once this agent leads; later calls return at once while it does. */
+  /** Resolves once this agent leads; later calls return at once. */
   acquire(): Promise<void> {
     this.#leads ??= this.#elector.acquire(this.#stop.signal).then(() => {
       this.#hold();
@@ -52,10 +54,14 @@ export class Leadership {
     return this.#leads;
   }
 
-  /** @throws {AgentError} `unavailable` while this agent does not lead */
+  /** @throws {AgentError} `unavailable` once this agent has lost the lease */
   check(): void {
-    if (this.#lost !== undefined)
-      throw new AgentError('unavailable', `another agent may lead this node: ${this.#lost}`);
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  /** Rejects once this agent has lost the lease; never resolves. */
+  get loss(): Promise<never> {
+    return this.#loss.promise;
   }
 
   /** Gives the lease up, so that another agent need not wait for its end. */
@@ -65,21 +71,11 @@ export class Leadership {
   }
 
   #hold(): void {
-    this.#lost = undefined;
     this.#elector.hold(this.#stop.signal).catch((reason: unknown) => {
-      this.#lost = messageOf(reason);
-      this.#logger.error('lost the lease of the backing cluster', { err: this.#lost });
-      this.#again();
+      const message = `another agent may lead this node: ${messageOf(reason)}`;
+      this.#lost = new AgentError('unavailable', message, { cause: reason });
+      this.#logger.error('lost the lease of the backing cluster', { err: message });
+      this.#loss.reject(this.#lost);
     });
-  }
-
-  /** Leads again once the lease is free, for an agent that was cut off for a while. */
-  #again(): void {
-    this.#elector.acquire(this.#stop.signal).then(
-      () => {
-        this.#hold();
-      },
-      () => undefined,
-    );
   }
 }

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { createApiClient, type HttpApiClient } from '../../api/rest/http-client.ts';
 import type { ApiConnection } from '../../api/rest/connection.ts';
+import { untilAborted } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Emitter } from '../../base/emitter.ts';
 import { AgentError } from '../../base/errors.ts';
@@ -104,7 +105,7 @@ export class KubernetesProvider implements PodProvider, NodeProvider {
     const client = options.client ?? createApiClient(connection, { ...shared, qps, burst });
     const owner: BackingOwner = { clusterName, nodeName };
     const store = new PodStore(owner);
-    const carrier = new Carrier({ client, owner });
+    const carrier = new Carrier({ client, clock, owner });
     const acting = { client, clock, owner, store };
     this.#options = options;
     this.#owner = owner;
@@ -250,6 +251,18 @@ export class KubernetesProvider implements PodProvider, NodeProvider {
    */
   async open(): Promise<void> {
     await this.#leadership?.acquire();
+  }
+
+  /**
+   * Resolves when `signal` aborts. An agent whose provider has lost its lease must end at once: another agent acts for its node.
+   *
+   * @throws {AgentError} `unavailable` once this agent has lost the lease of `leaderElection`
+   */
+  async lead(signal: AbortSignal): Promise<void> {
+    const loss = this.#leadership?.loss ?? new Promise<never>(() => undefined);
+    await untilAborted(loss, signal).catch((reason: unknown) => {
+      if (!signal.aborted) throw reason;
+    });
   }
 
   async #ready(signal?: AbortSignal): Promise<void> {

@@ -47,7 +47,10 @@ let provider: KubernetesProvider;
 const signal = new AbortController().signal;
 
 beforeAll(async () => {
-  bed = await twoClusters(new AnsweringProvider({ clock }), { metricsApi: true });
+  bed = await twoClusters({
+    backingProvider: new AnsweringProvider({ clock }),
+    backing: { metricsApi: true },
+  });
   const { client } = bed.there;
   for (const object of manifest) {
     const resource = resourceOf[object.kind ?? ''];

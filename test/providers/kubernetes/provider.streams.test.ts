@@ -18,7 +18,7 @@ let target: ContainerRef;
 const signal = new AbortController().signal;
 
 beforeAll(async () => {
-  bed = await twoClusters(new AnsweringProvider({ clock }));
+  bed = await twoClusters({ backingProvider: new AnsweringProvider({ clock }) });
   provider = await bed.startAgent();
   await bed.create('talker');
   pod = await vi.waitFor(

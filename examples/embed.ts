@@ -6,6 +6,7 @@
  * Starts an API server in this process, a node "embedded" whose pods are records in memory, creates a pod and waits until it is ready.
  */
 import { EmbeddedApiServer } from '../src/apiserver/index.ts';
+import type { Middleware } from '../src/middleware/index.ts';
 import {
   apiServerSource,
   createApiClient,
@@ -31,10 +32,11 @@ import { MemoryProvider } from '../src/providers/memory/index.ts';
 const nodeName = 'embedded';
 const nodeIP = '127.0.0.1';
 
-/** Runs a node until `signal` aborts; resolves when it is ready. */
+/** Runs a node until `signal` aborts; resolves when it is ready. @param middleware hooks on the way of its pods */
 export async function startNode(
   server: EmbeddedApiServer,
   signal: AbortSignal,
+  middleware: readonly Middleware[] = [],
 ): Promise<{ readonly stop: () => Promise<void> }> {
   const client = createApiClient({ server: server.url, ca: server.ca, ...server.admin }, { clock });
   const recorder = new EventBroadcaster({ client, clock }, { host: nodeName });
@@ -54,6 +56,7 @@ export async function startNode(
     nodeGetter: () => nodes.store.get(nodeName),
     eventRecorder: recorder,
     sourcesReady: new SourcesReady(config),
+    middleware,
   });
   controller.registerProvider(provider);
 
@@ -130,22 +133,33 @@ export async function startNode(
   };
 }
 
-/** Creates a pod on the node and resolves with its status once it is ready. */
-export async function runPod(server: EmbeddedApiServer, name: string): Promise<Pod['status']> {
+/** What {@link runPod} may say of its pod. */
+export interface PodOptions {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly image?: string;
+}
+
+/** Creates a pod on the node and resolves with its status once it is ready or has failed. */
+export async function runPod(
+  server: EmbeddedApiServer,
+  name: string,
+  { labels = {}, image = 'any' }: PodOptions = {},
+): Promise<Pod['status']> {
   const client = createApiClient({ server: server.url, ca: server.ca, ...server.admin }, { clock });
   const pod: Pod = {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, namespace: 'default' },
-    spec: { nodeName, containers: [{ name: 'main', image: 'any' }] },
+    metadata: { name, namespace: 'default', labels },
+    spec: { nodeName, containers: [{ name: 'main', image }] },
   };
   await client.create(podResource, pod);
-  const isReady = ({ status }: Pod): boolean =>
-    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
+  const isSettled = ({ status }: Pod): boolean =>
+    status?.phase === 'Failed' ||
+    (status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false);
   try {
     const selector = { namespace: 'default', fieldSelector: `metadata.name=${name}` };
     for await (const event of client.watch<Pod>(podResource, selector))
-      if (event.type !== 'ERROR' && isReady(event.object)) return event.object.status;
+      if (event.type !== 'ERROR' && isSettled(event.object)) return event.object.status;
     throw new Error('the watch ended before the pod was ready');
   } finally {
     await client.close();

@@ -1,5 +1,5 @@
 import type { KubeList, KubeObject } from '../../kube/types.ts';
-import type { DeleteOptions, ListOptions } from '../client.ts';
+import type { DeleteOptions, ListOptions, WatchOptions } from '../client.ts';
 import type { Resource } from '../resources.ts';
 import type { Query } from './paths.ts';
 import type { Priority } from './rate-limiter.ts';
@@ -22,7 +22,7 @@ export function deleteBody(options: DeleteOptions): { readonly body?: object } {
 export const withItems = <T extends KubeObject>(list: KubeList<T>): KubeList<T> =>
   (list.items as readonly T[] | null) === null ? { ...list, items: [] } : list;
 
-/** Returns the query of a list or watch. */
+/** Returns the query of a list. */
 export function listQuery(options: ListOptions): Query {
   return {
     labelSelector: options.labelSelector,
@@ -31,6 +31,17 @@ export function listQuery(options: ListOptions): Query {
     resourceVersionMatch: options.resourceVersionMatch,
     limit: options.limit,
     continue: options.continue,
+  };
+}
+
+/** Returns the query of a watch. */
+export function watchQuery(options: WatchOptions): Query {
+  return {
+    watch: true,
+    ...listQuery(options),
+    allowWatchBookmarks: options.allowWatchBookmarks,
+    sendInitialEvents: options.sendInitialEvents,
+    timeoutSeconds: options.timeoutSeconds,
   };
 }
 

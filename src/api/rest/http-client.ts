@@ -33,7 +33,7 @@ import { asKind, metadataOf } from './metadata-only.ts';
 import { collectionPath, objectPath, type Query, withQuery } from './paths.ts';
 import { type Priority, RateLimiter } from './rate-limiter.ts';
 import type { Resource } from '../resources.ts';
-import { deleteBody, listQuery, priorityOf, withItems } from './call-parts.ts';
+import { deleteBody, listQuery, watchQuery, priorityOf, withItems } from './call-parts.ts';
 import { observedTransport, type RequestObserver } from './observed-transport.ts';
 import { tracedTransport, type Wire } from './traced-transport.ts';
 import {
@@ -192,32 +192,11 @@ class Client implements HttpApiClient {
     resource: Resource,
     options: WatchOptions = {},
   ): AsyncGenerator<WatchEvent<T>> {
-    const { signal, knownObjects, metadataOnly = false } = options;
-    const path = withQuery(collectionPath(resource, options.namespace), {
-      watch: true,
-      ...listQuery(options),
-      allowWatchBookmarks: options.allowWatchBookmarks,
-      sendInitialEvents: options.sendInitialEvents,
-      timeoutSeconds: options.timeoutSeconds,
-    });
-    await this.#throttle('GET', 1, signal);
-    const stream = await this.#transport.stream({
-      method: 'GET',
-      path: this.#base + path,
-      headers: {
-        accept: metadataOnly ? metadataOf('PartialObjectMetadata') : 'application/json',
-        'user-agent': this.#userAgent,
-      },
-      timeoutMs: options.timeoutMs ?? 30_000,
-      ...(signal && { signal }),
-    });
-    if (stream.status !== 200) {
-      const text = await textOf(stream.body, this.#answers.eventBytes, path);
-      throw errorOf({ ...stream, text }, 'GET', path, this.#deps.clock);
-    }
-    options.onOpen?.();
+    const { knownObjects, metadataOnly = false } = options;
+    const path = withQuery(collectionPath(resource, options.namespace), watchQuery(options));
+    const body = await this.#openWatch(path, options);
     const cutter = new LineCutter(this.#answers.eventBytes);
-    for await (const chunk of stream.body) {
+    for await (const chunk of body) {
       for (const line of cutter.cut(chunk)) {
         if (isBlank(line)) continue;
         const event = eventOf(knownObjects, line) as WatchEvent<T>;
@@ -227,6 +206,30 @@ class Client implements HttpApiClient {
       }
     }
     cutter.end();
+  }
+
+  /** Opens a watch and returns the bytes of its events. @throws {ApiError} the server refuses it */
+  async #openWatch(
+    path: string,
+    { signal, metadataOnly, timeoutMs = 30_000, onOpen }: WatchOptions,
+  ): Promise<AsyncIterable<Buffer>> {
+    await this.#throttle('GET', 1, signal);
+    const stream = await this.#transport.stream({
+      method: 'GET',
+      path: this.#base + path,
+      headers: {
+        accept: metadataOnly === true ? metadataOf('PartialObjectMetadata') : 'application/json',
+        'user-agent': this.#userAgent,
+      },
+      timeoutMs,
+      ...(signal && { signal }),
+    });
+    if (stream.status !== 200) {
+      const text = await textOf(stream.body, this.#answers.eventBytes, path);
+      throw errorOf({ ...stream, text }, 'GET', path, this.#deps.clock);
+    }
+    onOpen?.();
+    return stream.body;
   }
 
   create<T extends KubeObject>(

@@ -59,8 +59,8 @@ describe.skipIf(noKubectl !== undefined)('two clusters on one machine', { timeou
     pods = here.watchPods();
   }, 120_000);
   afterAll(async () => {
-    await here?.end();
-    await there?.end();
+    await here.end();
+    await there.end();
     dir.remove();
   }, 60_000);
 

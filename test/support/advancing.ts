@@ -6,12 +6,12 @@ const ioMs = 2;
 
 /** Advances the clock in steps of 200 ms until `work` settles, for work that needs time as well as sockets. */
 export async function whileAdvancing<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
-  let isDone = false;
+  const state = { isDone: false };
   const ended = work.finally(() => {
-    isDone = true;
+    state.isDone = true;
   });
   ended.catch(() => undefined);
-  while (!isDone) await step(clock, 200);
+  while (!state.isDone) await step(clock, 200);
   return ended;
 }
 

@@ -126,11 +126,13 @@ test('a phase Unknown there is a pod that is not ready here, and ready again wit
     ...{ phase: 'Running', reason: 'NodeLost', message: 'the node is unresponsive' },
     conditions: expect.arrayContaining([
       expect.objectContaining({ type: 'Ready', status: 'False', reason: 'BackingPodUnknown' }),
-    ]),
+    ]) as unknown,
   });
   await node.report(backing, { phase: 'Running', reason: '', message: '' });
   const { status } = await shows('unknown', {
-    conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status: 'True' })]),
+    conditions: expect.arrayContaining([
+      expect.objectContaining({ type: 'Ready', status: 'True' }),
+    ]) as unknown,
   });
   expect(status).not.toHaveProperty('reason');
 });

@@ -9,14 +9,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
 
 /** The command that runs one group of tests. */
-const tests = (project, ...more) => [
+const tests = (project) => [
   process.execPath,
   vitest,
   'run',
   '--project',
   project,
   ...(process.env.CI === undefined ? [] : [`--outputFile.json=reports/${project}.json`]),
-  ...more,
 ];
 const script = (name) => ['npm', 'run', '--silent', name];
 
@@ -40,7 +39,7 @@ function run(name, [command, ...args], shown) {
 const beside = run('end-to-end tests', tests('e2e'), false);
 const steps = [];
 for (const name of ['types', 'lint', 'arch']) steps.push(await run(name, script(name), true));
-steps.push(await run('tests', tests('rooms', '--coverage'), true));
+steps.push(await run('tests', tests('rooms'), true));
 console.log('\n--- the end-to-end tests run on …');
 const e2e = await beside;
 process.stdout.write(e2e.output);

@@ -4,7 +4,7 @@
  * nodes and pods of earlier runs.
  *
  * Arguments: `--kubeconfig=FILE`, and runs as NODESxPODS (pods of each node), by default 1000x10. `--pid=PID` measures another program that plays all
- * nodes of the cluster; this process then creates the Nodes.
+ * nodes of the cluster; this process then creates the Nodes. `--profile=DIR` writes a CPU profile of each step, which makes the agent slower.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -20,11 +20,15 @@ import type { Node, Pod } from '../src/kube/types.ts';
 import { loadPod } from '../src/simulate/load.ts';
 import { nodeIsReady, podIsReady } from '../src/simulate/tally.ts';
 import { inParallel, podtender, round, rssMiBOf, wholeCpuMsOf } from './support/processes.ts';
+import { Profiler } from './support/profiles.ts';
 
 const option = (name: string): string | undefined =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
 const kubeconfig = option('kubeconfig');
 const otherPid = option('pid');
+const profiles = option('profile');
+const inspectorPort = 9321;
+let profiler: Profiler | undefined;
 if (kubeconfig === undefined) throw new Error('--kubeconfig=FILE is required');
 
 /** Requests of this process at a time. */
@@ -54,6 +58,7 @@ async function step(
   { pid, count }: { readonly pid: number; readonly count: number },
   act: () => Promise<void>,
 ): Promise<void> {
+  await profiler?.start();
   const [cpuMs, startedAt] = [wholeCpuMsOf(pid), performance.now()];
   await act();
   const seconds = (performance.now() - startedAt) / 1000;
@@ -66,6 +71,7 @@ async function step(
   };
   const text = Object.entries(numbers).map(([name, value]) => `${name} ${round(value, 2)}`);
   process.stdout.write(`  ${what.padEnd(10)} ${text.join(', ')}\n`);
+  await profiler?.stop(`${profiles}/${what}.cpuprofile`);
 }
 
 const nodeNamed = (name: string): Node => ({
@@ -80,18 +86,14 @@ async function measure(nodeCount: number, podsPerNode: number): Promise<void> {
   const names = Array.from({ length: nodeCount }, (_, index) => `node-${index}`);
   const child =
     otherPid === undefined
-      ? podtender([
-          'simulate',
-          '--nodes',
-          String(nodeCount),
-          '--kubeconfig',
-          String(kubeconfig),
-          '--output',
-          'json',
-        ])
+      ? podtender(
+          ['simulate', '--nodes', String(nodeCount), '--kubeconfig', String(kubeconfig), '--output', 'json'],
+          profiles === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`],
+        )
       : undefined;
   child?.stdout?.resume();
   const pid = child?.pid ?? Number(otherPid);
+  if (profiles !== undefined) profiler = await Profiler.connect(inspectorPort);
   await sleep(1000); // a new process starts up
   await step('nodes', { pid, count: nodeCount }, async () => {
     if (!child)
@@ -138,6 +140,7 @@ async function measure(nodeCount: number, podsPerNode: number): Promise<void> {
     await each((pod) => client.delete(podResource, refOf(pod), { discardAnswer: true }));
     await until(() => pods.store.list().length === 0);
   });
+  profiler?.close();
   if (child) {
     child.kill('SIGINT');
     await once(child, 'exit');

@@ -24,6 +24,9 @@ export async function memoryWorld(): Promise<ProviderWorld> {
     failNext: (call, reason) => {
       provider.failNext(call, reason);
     },
+    hangNext: (call) => {
+      provider.hangNext(call);
+    },
     restart: async () => {
       await clock.advance(1000); // the journal is written
       provider = open();

@@ -21,6 +21,9 @@ export function memoryWorld(
     failNext: (call, reason) => {
       memory.failNext(call, reason);
     },
+    hangNext: (call) => {
+      memory.hangNext(call);
+    },
     restart: async () => {
       await clock.advance(1000);
       memory = open();

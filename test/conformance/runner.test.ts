@@ -21,7 +21,7 @@ test('the memory provider lacks commands, restarts by probes and a health; all e
   expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   const missing = results.flatMap(({ detail }) => detail?.split(':')[0] ?? []);
   expect([...new Set(missing)].sort()).toEqual([
-    ...['agent', 'commands', 'hangNext', 'portForward', 'runtimeHealth', 'serve', 'useProbes'],
+    ...['agent', 'commands', 'portForward', 'runtimeHealth', 'serve', 'useProbes'],
   ]);
   expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(55);
   expect(results).toHaveLength(providerClauses.length);

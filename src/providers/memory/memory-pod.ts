@@ -242,3 +242,9 @@ function toStatus(instance: Instance): RuntimeContainerStatus {
     ...(Object.keys(instance.resources).length > 0 && { resources: instance.resources }),
   };
 }
+
+/** Returns an address of 10.0.0.0/8 for a serial number. */
+export function addressOf(serial: number): string {
+  const n = (serial % 0xffff00) + 1;
+  return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+}

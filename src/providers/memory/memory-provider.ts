@@ -1,3 +1,4 @@
+import { untilAborted } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Emitter } from '../../base/emitter.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
@@ -17,6 +18,7 @@ import { emptyPodStatus, type RuntimePod, type RuntimePodStatus } from '../../pr
 import type { PodUsage } from '../../provider/usage.ts';
 import { behaviourOf, behavioursOf, type MemoryBehaviour } from './behaviour.ts';
 import {
+  addressOf,
   isLive,
   isSidecar,
   Lives,
@@ -74,6 +76,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   #read: Map<string, MemoryPod> | undefined;
   readonly #stopped = new Set<string>();
   readonly #failures = new Map<MemoryCall, Error[]>();
+  readonly #hanging = new Set<MemoryCall>();
   readonly #events = new Emitter<{ change: [uid: string] }>();
   readonly #journal: MemoryJournal | undefined;
   #list: readonly RuntimePod[] | undefined;
@@ -102,6 +105,7 @@ export class MemoryProvider implements PodProvider, NodeProvider {
 
   async syncPod(request: SyncPodRequest, signal: AbortSignal): Promise<PodSyncResult> {
     signal.throwIfAborted();
+    if (this.#hanging.delete('syncPod')) await untilAborted(unanswered, signal);
     this.#throwPlannedFailure('syncPod');
     const record = this.#recordOf(request.pod);
     const before = this.#serial;
@@ -206,6 +210,11 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   /** Makes the next call of a kind fail; repeated calls queue up. */
   failNext(call: MemoryCall, reason: Error): void {
     this.#failures.set(call, [...(this.#failures.get(call) ?? []), reason]);
+  }
+
+  /** Makes the next call of a kind hang until its signal aborts; it then rejects with the signal's reason. */
+  hangNext(call: 'syncPod'): void {
+    this.#hanging.add(call);
   }
 
   /** Ends a running container, as if its program had exited. @returns true when it was running */
@@ -452,13 +461,10 @@ export class MemoryProvider implements PodProvider, NodeProvider {
   }
 }
 
+/** The answer of a call that hangs. */
+const unanswered = new Promise<never>(() => undefined);
+
 const isResize = (action: SyncResult['action']): boolean => action === 'ResizePodInPlace';
 
 /** Returns the cached listing of the pod. */
 const listedOf = (record: MemoryPod): RuntimePod => (record.listed ??= toRuntimePod(record));
-
-/** Returns an address of 10.0.0.0/8 for a serial number. */
-function addressOf(serial: number): string {
-  const n = (serial % 0xffff00) + 1;
-  return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
-}

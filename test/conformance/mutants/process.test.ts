@@ -212,27 +212,6 @@ const mutants: readonly (readonly [what: string, clause: string, focus: string, 
       },
     }),
   ],
-  [
-    'syncs one pod after another',
-    'hanging-call-holds-no-other',
-    'hanging',
-    (p) => {
-      let last: Promise<unknown> = Promise.resolve();
-      return {
-        syncPod: (request, signal) => {
-          const next = last.then(() => p.syncPod(request, signal));
-          last = next.catch(() => undefined);
-          return next;
-        },
-      };
-    },
-  ],
-  [
-    'cannot be cancelled',
-    'hanging-call-ends-when-cancelled',
-    'hanging',
-    (p) => ({ syncPod: (request) => p.syncPod(request, new AbortController().signal) }),
-  ],
   ...(['http', 'tcp', 'grpc'] as const).map(
     (kind) =>
       [

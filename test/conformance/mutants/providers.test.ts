@@ -308,6 +308,25 @@ const mutants: readonly (readonly [what: string, clause: string, change: Change]
     (m) => ({ killPod: (...call) => m.killPod(...call).catch(() => undefined) }),
   ],
   [
+    'syncs one pod after another',
+    'hanging-call-holds-no-other',
+    (m) => {
+      let last: Promise<unknown> = Promise.resolve();
+      return {
+        syncPod: (request, signal) => {
+          const next = last.then(() => m.syncPod(request, signal));
+          last = next.catch(() => undefined);
+          return next;
+        },
+      };
+    },
+  ],
+  [
+    'cannot be cancelled',
+    'hanging-call-ends-when-cancelled',
+    (m) => ({ syncPod: (request) => m.syncPod(request, new AbortController().signal) }),
+  ],
+  [
     'leaks at a restart',
     'pods-survive-a-restart',
     (_m, life) => (life === 0 ? {} : { listPods: async () => [] }),
@@ -504,7 +523,7 @@ const also: Readonly<Record<string, readonly string[]>> = {
   'has no sidecars': ['sidecars-start-again', 'sidecars-stop-last'],
   'leaks at a restart': ['kills-after-a-restart', 'statuses-survive-a-restart'],
   'answers exec without running it': ['readiness-decides', 'startup-holds-the-others'],
-  'loses a sync that fails': ['failed-syncs-are-tried-again'],
+  'loses a sync that fails': ['failed-syncs-are-tried-again', 'hanging-call-ends-when-cancelled'],
   'invents ends at a restart': ['ends-during-a-restart'],
   'takes what runs for ended at a restart': ['statuses-survive-a-restart'],
   'cannot kill what it has not started': ['orphans-are-killed'],

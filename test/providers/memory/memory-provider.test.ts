@@ -129,6 +129,17 @@ test('requested failures happen once each, and start failures as often as the po
   expect((await sync(pod)).error).toBeUndefined();
 });
 
+test('a call that is to hang ends when it is cancelled, and the next one answers', async () => {
+  const end = new AbortController();
+  provider.hangNext('syncPod');
+  const observed = await statusOf();
+  const request = { pod: podOf(), observed, pullSecrets: [], restartAllContainers: false };
+  const hanging = provider.syncPod(request, end.signal);
+  expect((await sync(podOf())).error).toBeUndefined();
+  end.abort(new Error('too long'));
+  await expect(hanging).rejects.toThrow('too long');
+});
+
 test('changes are pushed', async () => {
   const seen: string[] = [];
   provider.onPodEvent((uid) => seen.push(uid));

@@ -63,6 +63,7 @@ export class LogPump {
   #log: number | undefined;
   #progress: number | undefined;
   #caughtUp = false;
+  #closed = false;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(deps: LogPumpDeps) {
@@ -83,6 +84,7 @@ export class LogPump {
   /** Continues in a new log file after the old one was renamed (rotation). */
   async reopen(): Promise<void> {
     await this.pump().catch(() => undefined); // output that cannot be written to the old file goes to the new one
+    if (this.#closed) return;
     this.#closeLog();
     this.#openLog();
     this.#record();
@@ -93,7 +95,13 @@ export class LogPump {
     return this.#released[stream];
   }
 
+  /** Closes all files. Output that comes later is left for another pump. */
   close(): void {
+    this.#closed = true;
+    this.#closeFiles();
+  }
+
+  #closeFiles(): void {
     for (const file of this.#raw.values()) closeSync(file);
     this.#raw.clear();
     this.#closeLog();
@@ -187,6 +195,7 @@ export class LogPump {
   }
 
   #open(): boolean {
+    if (this.#closed) return false;
     if (this.#progress !== undefined) return true;
     const paths = streams.map((stream) => [stream, join(this.#deps.rawDir, stream)] as const);
     if (!paths.every(([, path]) => existsSync(path))) return false;
@@ -200,7 +209,7 @@ export class LogPump {
       this.#progress = openSync(this.#deps.progressPath, saved ? 'r+' : 'w', 0o600);
       this.#record();
     } catch (reason) {
-      this.close();
+      this.#closeFiles();
       throw reason;
     }
     return true;

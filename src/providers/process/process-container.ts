@@ -76,6 +76,7 @@ export class ProcessContainer {
   #again = false;
   #check = false;
   #silenced = false;
+  #closed = false;
   readonly #listeners = new Set<() => void>();
 
   constructor(deps: ProcessContainerDeps) {
@@ -135,8 +136,9 @@ export class ProcessContainer {
     await this.#started.wait(signal).finally(() => {
       supervisor.unref();
     });
-    const failed = this.#identity === undefined ? this.#outcome?.message : undefined;
-    if (failed !== undefined) throw new AgentError('internal', failed);
+    if (this.#identity) return;
+    this.#demandOpen();
+    throw new AgentError('internal', this.#outcome?.message ?? 'the container did not start');
   }
 
   /** Marks a container that never ran as exited (containerd's `StartError`, exit code 128). */
@@ -169,13 +171,14 @@ export class ProcessContainer {
    * Stops the process group: `stopSignal`, then SIGKILL after `timeoutMs`. Resolves when no process of the container is left
    * and its log is complete.
    *
-   * @throws the signal's reason; the container may still run then
+   * @throws the signal's reason, or {@link AgentError} `cancelled` when the runtime is closed; the container may still run then
    */
   async stop(stopSignal: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#launched && this.state === 'created') await this.#started.wait(signal);
     if (this.state !== 'running') return;
     if (timeoutMs > 0 && this.#sendStop(stopSignal)) await this.#endedWithin(timeoutMs, signal);
     while (!this.#outcome) {
+      this.#demandOpen();
       this.#signalGroup('SIGKILL');
       await this.#endedWithin(recheckMs, signal);
       void this.look(true);
@@ -198,16 +201,22 @@ export class ProcessContainer {
     return this.#pump.freed(stream);
   }
 
-  /** Resolves when the container has exited. */
+  /** Resolves when the container has exited. @throws {AgentError} `cancelled` when the runtime is closed before */
   async ended(signal?: AbortSignal): Promise<void> {
     await this.#ended.wait(signal);
+    this.#demandOpen();
   }
 
-  /** Closes files and watches; the processes keep running. */
+  /**
+   * Closes files and watches and ends all waits; the processes keep running. From now on nothing is read or written: another runtime may have
+   * taken the container over, in this process too.
+   */
   close(): void {
+    this.#closed = true;
     this.#watcher?.close();
     this.#watcher = undefined;
     this.#pump.close();
+    this.#openAll();
   }
 
   /**
@@ -223,7 +232,7 @@ export class ProcessContainer {
   }
 
   async #lookAll(): Promise<void> {
-    while (this.#again && !this.#outcome) {
+    while (this.#again && !this.#outcome && !this.#closed) {
       const check = this.#check;
       this.#again = false;
       this.#check = false;
@@ -246,6 +255,7 @@ export class ProcessContainer {
       return;
     }
     await this.#pumpLog();
+    if (this.#closed) return;
     for (const listener of this.#listeners) listener();
     const gone = check && this.isGone();
     const code = this.#exitCode();
@@ -334,6 +344,7 @@ export class ProcessContainer {
       const { pid, startTicks } = identity;
       await sweep({ containerId: this.record.id, leader: pid, startTicks }, this.#deps.processes, clock);
     }
+    if (this.#closed) return;
     const how = { ...ending(code), ...(code !== undefined && this.#deps.ending(code)) };
     await this.#pumpLog(true);
     const finishedAt = (writtenAt(join(this.runDir, 'exit')) ?? clock.now()) * nanosPerMs;
@@ -348,7 +359,7 @@ export class ProcessContainer {
   }
 
   #end(outcome: Outcome): void {
-    if (this.#outcome) return;
+    if (this.#outcome || this.#closed) return;
     // An outcome that cannot be stored is read again from the supervisor's files by the next agent.
     const isStored = this.#succeeds('the outcome of a container cannot be stored', () => {
       if (existsSync(this.dir)) saveRecord(join(this.dir, 'outcome.json'), outcome);
@@ -359,7 +370,6 @@ export class ProcessContainer {
       this.#succeeds('the run folder of a container cannot be removed', () => {
         rmSync(this.runDir, { recursive: true, force: true });
       });
-    this.#openAll();
     this.#deps.onChange(this, 'stopped');
     for (const listener of this.#listeners) listener();
   }
@@ -373,6 +383,12 @@ export class ProcessContainer {
       this.#deps.logger.error(fault, { container: this.record.id, err: messageOf(reason) });
       return false;
     }
+  }
+
+  /** @throws {AgentError} `cancelled` when the runtime was closed before the container ended */
+  #demandOpen(): void {
+    if (this.#closed && !this.#outcome)
+      throw new AgentError('cancelled', `the runtime of container ${this.record.id} is closed`);
   }
 
   #openAll(): void {

@@ -244,6 +244,36 @@ describe('exec', () => {
   });
 });
 
+describe('a runtime that is closed while another one takes its containers over in the same process', () => {
+  test('neither changes the outcome that the other one has stored, nor writes to the log', async () => {
+    const id = await bench.run([
+      'sh',
+      '-c',
+      'echo up; until [ -e ../go ]; do sleep 0.01; done; echo end; exit 3',
+    ]);
+    await bench.says(id, 'up');
+    const before = bench.runtime.container(id);
+    await bench.restart();
+    writeFileSync(join(bench.dir, 'process/containers', id, 'go'), '');
+    expect(await bench.exited(id)).toMatchObject({ exitCode: 3, reason: 'Error' });
+    await before.look(true); // as when the exit of its child process is reported to it
+    expect(before.outcome).toBeUndefined();
+    await bench.restart();
+    expect(await bench.status(id)).toMatchObject({ exitCode: 3, reason: 'Error' });
+    expect(contents()).toEqual(['stdout F up', 'stdout F end', '']);
+  });
+
+  test('ends its waits', async () => {
+    const id = await bench.run(['sleep', '1000']);
+    const before = bench.runtime.container(id);
+    const end = before.ended();
+    await bench.restart();
+    await expect(end).rejects.toMatchObject({ code: 'cancelled' });
+    await expect(before.stop(15, 1000)).rejects.toThrow(`the runtime of container ${id} is closed`);
+    expect((await bench.status(id)).state).toBe(ContainerState.CONTAINER_RUNNING);
+  });
+});
+
 test('every change is an event: created, started, stopped, deleted', async () => {
   const types: (number | undefined)[] = [];
   bench.runtime.events.on('change', (uid, event) => {

@@ -15,8 +15,8 @@ export interface RegistryFault {
   readonly cut?: true;
   /** Breaks the connection after so many bytes of the content. */
   readonly cutAfter?: number;
-  /** Seconds for `Retry-After`, with `status`. */
-  readonly retryAfter?: number;
+  /** Seconds or a date for `Retry-After`, with `status`. */
+  readonly retryAfter?: number | string;
   /** Content in place of the true one. */
   readonly content?: Buffer;
   /** Sends the client elsewhere. */

@@ -13,6 +13,8 @@ interface TunnelProxySettings {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The credentials; absent when every request is accepted. */
   readonly user?: string;
+  /** The addresses of names that only the proxy can resolve. */
+  readonly addresses?: Readonly<Record<string, string>>;
 }
 
 /** A proxy for `CONNECT` or SOCKS 5 (RFC 1928, 1929) on 127.0.0.1. */
@@ -48,9 +50,9 @@ export class TunnelProxy {
     });
   }
 
-  static socks({ user: expected }: TunnelProxySettings = {}): Promise<TunnelProxy> {
+  static socks(settings: TunnelProxySettings = {}): Promise<TunnelProxy> {
     return TunnelProxy.#listen((proxy) =>
-      createServer((socket) => void proxy.#socks(socket, expected).catch(() => socket.destroy())),
+      createServer((socket) => void proxy.#socks(socket, settings).catch(() => socket.destroy())),
     );
   }
 
@@ -69,7 +71,10 @@ export class TunnelProxy {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #socks(socket: Socket, expected: string | undefined): Promise<void> {
+  async #socks(
+    socket: Socket,
+    { user: expected, addresses = {} }: Omit<TunnelProxySettings, 'tls'>,
+  ): Promise<void> {
     const take = reader(socket);
     const [, methods = 0] = await take(2);
     await take(methods);
@@ -87,7 +92,9 @@ export class TunnelProxy {
       kind === 1 ? [...(await take(4))].join('.') : (await take((await take(1))[0] ?? 0)).toString();
     const port = (await take(2)).readUInt16BE();
     this.requests.push({ target: `${host}:${port}`, user });
-    this.#join(socket, { host, port }, () => socket.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])));
+    this.#join(socket, { host: addresses[host] ?? host, port }, () =>
+      socket.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])),
+    );
   }
 
   #join(socket: Socket, to: { readonly host: string; readonly port: number }, opened: () => void): void {

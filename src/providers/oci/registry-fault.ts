@@ -26,7 +26,7 @@ const maxBodyBytes = 64 * 1024;
 export async function registryFault(response: RegistryResponse, what: string): Promise<RegistryFault> {
   const { status } = response;
   const reason = reasonOf(await head(response));
-  const details = { status, retryAfterMs: retryAfter(response.header('retry-after')) };
+  const details = { status, retryAfterMs: retryAfter(response) };
   return new RegistryFault(codeOf(status), `${what}: ${status}${reason === '' ? '' : ` ${reason}`}`, details);
 }
 
@@ -65,9 +65,13 @@ function reasonOf(body: string): string {
     .slice(0, 300);
 }
 
-/** Reads `Retry-After` in seconds; a date is left to the caller's own back-off. */
-const retryAfter = (value: string | undefined): number | undefined =>
-  value !== undefined && /^\d{1,6}$/.test(value) ? Number(value) * 1000 : undefined;
+/** Reads `Retry-After`: seconds, or a date, which counts from the response's own `Date`, so that no clock needs to agree with the registry's. */
+function retryAfter({ header }: RegistryResponse): number | undefined {
+  const value = header('retry-after')?.trim() ?? '';
+  if (/^\d{1,6}$/.test(value)) return Number(value) * 1000;
+  const ms = Date.parse(value) - Date.parse(header('date') ?? '');
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
 
 function codeOf(status: number): ErrorCode {
   if (status === 404 || status === 410) return 'not_found';

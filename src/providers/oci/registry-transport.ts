@@ -37,6 +37,8 @@ export interface TransportSettings {
 
 type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized'>;
 
+const defaultTimes = { responseMs: 30_000, idleMs: 60_000 };
+
 /** The number of redirects that are followed. */
 const maxRedirects = 10;
 
@@ -80,6 +82,7 @@ export class RegistryTransport {
         body,
       } = await request(url, {
         dispatcher: this.#dispatcher(new URL(url), tls),
+        ...this.#times, // here too, as a SOCKS proxy's connections do not have those of their dispatcher
         method: form ? 'POST' : 'GET',
         headers: {
           'user-agent': 'podtender',
@@ -103,14 +106,19 @@ export class RegistryTransport {
     }
   }
 
+  get #times(): { readonly headersTimeout: number; readonly bodyTimeout: number } {
+    const { responseMs = defaultTimes.responseMs, idleMs = defaultTimes.idleMs } = this.#settings;
+    return { headersTimeout: responseMs, bodyTimeout: idleMs };
+  }
+
   #dispatcher(url: URL, tls: EndpointTls): Dispatcher {
-    const { proxies = {}, responseMs = 30_000, idleMs = 60_000 } = this.#settings;
+    const { proxies = {}, responseMs = defaultTimes.responseMs } = this.#settings;
     const proxy = proxyFor(url, proxies);
     const id = JSON.stringify([proxy, tls]);
     const pooled = this.#dispatchers.get(id);
     if (pooled) return pooled;
     const connect = { timeout: responseMs, ...this.#tlsOptions(tls) };
-    const times = { headersTimeout: responseMs, bodyTimeout: idleMs };
+    const times = this.#times;
     const dispatcher =
       proxy === undefined
         ? new Agent({ connect, ...times })

@@ -28,7 +28,7 @@ afterEach(() => {
 const serviceThat = (fails: Error): OciImageService =>
   new OciImageService({ store, clock: systemClock, pull: () => Promise.reject(fails), inUse: () => users });
 
-test('a pull that fails as the registry does not answer is told by the name that the kubelet knows', async () => {
+test('a failed pull has the error name RegistryUnavailable when the registry cannot be reached', async () => {
   const pull = (fails: Error): Promise<unknown> => serviceThat(fails).pullImage({ image: { image: 'x' } });
   await expect(pull(new AgentError('unavailable', 'r: 503'))).rejects.toThrow(
     /^RegistryUnavailable: r: 503$/,

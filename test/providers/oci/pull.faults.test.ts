@@ -11,6 +11,7 @@ import { RegistryTransport } from '../../../src/providers/oci/registry-transport
 import { ImageStore, type StoredImage } from '../../../src/providers/oci/store.ts';
 import { busyboxImage } from '../../support/images.ts';
 import { type Registry, type RegistryOptions, startRegistry } from '../../support/registry.ts';
+import { TunnelProxy } from '../../support/tunnel-proxy.ts';
 
 const image = busyboxImage('x/box:1');
 const [layer = '', layerBytes = 0] =
@@ -66,6 +67,21 @@ describe('a registry that fails', () => {
     registry.faults.push({ path: '/manifests/', status: 429, retryAfter: 3600 });
     await expect(pull()).rejects.toThrow(`${registry.host}/box:1: manifests/1: 429 UNKNOWN: unknown`);
     expect(slept).toEqual([]);
+  });
+
+  test('with 503 and a date is asked again at that date, by its own clock', async () => {
+    const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString();
+    registry.faults.push({ path: '/manifests/', status: 503, retryAfter: inSeconds(20), times: 1 });
+    expect((await pull()).id).toBe(image.configDigest);
+    expect(slept).toHaveLength(1);
+    expect(slept[0]).toBeGreaterThanOrEqual(19_000);
+    expect(slept[0]).toBeLessThanOrEqual(20_000);
+    registry.faults.push(
+      { path: '/manifests/', status: 503, retryAfter: inSeconds(-20), times: 1 },
+      { path: '/manifests/', status: 503, retryAfter: 'soon', times: 1 },
+    );
+    await pull();
+    expect(slept.slice(1)).toEqual([200, 400]);
   });
 
   test('with 5xx is asked four times, with growing pauses', async () => {
@@ -206,7 +222,7 @@ describe('credentials', () => {
     expect((await pull()).id).toBe(image.configDigest);
   });
 
-  test('that are wrong are told apart from missing ones', async () => {
+  test('that are wrong have another error than missing ones', async () => {
     await serve({ basicAuth: 'me:other' });
     await expect(pull()).rejects.toThrow('the registry wants credentials, there are none');
     await expect(pull({ auth })).rejects.toThrow('the registry refuses the credentials');
@@ -311,6 +327,38 @@ describe('a proxy of the environment', () => {
     await makePull({ transport: proxied })(`${registry.host}/box:1`, {});
     expect(asked).toEqual([]);
   });
+
+  test.each(['socks5', 'socks5h'])(
+    'may speak %s, with a user, and finds the registry by its name',
+    async (scheme) => {
+      const socks = await TunnelProxy.socks({
+        user: 'me:secret',
+        addresses: { 'registry.test': '127.0.0.1' },
+      });
+      const folder = join(dir, 'hosts', 'registry.test');
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, 'hosts.toml'), `server = "http://registry.test:${registry.port}"`);
+      const through = (user: string): RegistryTransport =>
+        new RegistryTransport({ proxies: { HTTP_PROXY: `${scheme}://${user}@127.0.0.1:${socks.port}` } });
+      const [good, bad] = [through('me:secret'), through('me:wrong')];
+      const endpoints = endpointsIn(join(dir, 'hosts'));
+      try {
+        await expect(makePull({ transport: bad, endpoints })('registry.test/box:1', {})).rejects.toThrow(
+          `http://registry.test:${registry.port}: `,
+        );
+        const { tags } = await makePull({ transport: good, endpoints })('registry.test/box:1', {});
+        expect(tags).toEqual(['registry.test/box:1']);
+        expect(socks.requests.at(-1)).toEqual({
+          target: `registry.test:${registry.port}`,
+          user: 'me:secret',
+        });
+        expect(registry.requests[0]).toBe('GET /v2/box/manifests/1');
+      } finally {
+        await Promise.all([good.close(), bad.close()]);
+        await socks.close();
+      }
+    },
+  );
 
   test('that refuses is named', async () => {
     const own = makePull({ transport: proxied })('registry.test/box:1', {});

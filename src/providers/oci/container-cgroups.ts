@@ -47,7 +47,7 @@ export class ContainerCgroups {
 
   constructor(deps: ContainerCgroupsDeps) {
     this.#deps = deps;
-    this.#root = `podtender-${createHash('sha256').update(deps.dataDir).digest('hex').slice(0, 12)}`;
+    this.#root = cgroupRootOf(deps.dataDir);
   }
 
   /**
@@ -110,6 +110,10 @@ export class ContainerCgroups {
     return new CgroupTree({ files: this.#deps.files, host, driver: 'cgroupfs' });
   }
 }
+
+/** Returns the name of the cgroup, below the agent's own, that holds those of all pods of a provider's directory. */
+export const cgroupRootOf = (dataDir: string): string =>
+  `podtender-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
 
 function recordIn(dir: string): CgroupRecord | undefined {
   const text = readIfThere(join(dir, recordFile));

@@ -16,6 +16,7 @@ import { connectCri, type CriRuntime } from '../../../src/providers/cri/index.ts
 import { type FakeGroupView, startFakeEci } from '../../../src/providers/eci/fake/index.ts';
 import { processesOf } from '../../e2e/podtender.ts';
 import { type Containerd, removeEmptyCgroups, shimsOf, startContainerd } from '../containerd.ts';
+import { cgroupRootOf } from '../../../src/providers/oci/container-cgroups.ts';
 import { importImages, openStore } from '../../../src/providers/oci/index.ts';
 import { busyboxImage, layoutOf } from '../images.ts';
 import type { Pod } from '../../../src/kube/types.ts';
@@ -104,7 +105,16 @@ export async function ociBed(options: BedOptions): Promise<Bed> {
   mkdirSync(place.dataDir, { recursive: true });
   const store = openStore(place, { clock: systemClock, uid: process.getuid?.() ?? 0 });
   await importImages(store, archive, { arch: process.arch });
-  return localBed(options, { isolated: true, args: ['--provider', 'oci'], records: 'oci' });
+  const bed = localBed(options, { isolated: true, args: ['--provider', 'oci'], records: 'oci' });
+  const root = cgroupRootOf(place.dataDir);
+  return {
+    ...bed,
+    left: async (uids) => [
+      ...(await bed.left(uids)),
+      // cgroups are named after sandboxes, not after pods
+      ...(uids.size > 0 ? [] : globSync(`/sys/fs/cgroup/**/${root}`)).map((path) => `cgroup ${path}`),
+    ],
+  };
 }
 
 interface LocalBed extends Pick<Bed, 'isolated' | 'args'> {

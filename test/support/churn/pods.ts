@@ -37,6 +37,12 @@ const always = (name: string): object => shell(name, sleeping);
 const kinds: Readonly<Record<string, MakeSpec>> = {
   plain: () => ({ outcome: 'Ready', spec: { containers: [always('main')] } }),
   pair: () => ({ outcome: 'Ready', spec: { containers: [always('main'), always('second')] } }),
+  limited: () => ({
+    outcome: 'Ready',
+    spec: {
+      containers: [{ ...always('main'), resources: { limits: { cpu: '500m', memory: '64Mi' } } }],
+    },
+  }),
   init: () => ({
     outcome: 'Ready',
     spec: {

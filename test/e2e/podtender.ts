@@ -19,6 +19,8 @@ export interface StartOptions {
   readonly command?: 'up' | 'run';
   /** How long the first line may take, ms; default 30 s. */
   readonly withinMs?: number;
+  /** The user and group that run it; default: those of the test. */
+  readonly uid?: number;
 }
 
 /** A line of `--output json`. */
@@ -47,7 +49,7 @@ export class Podtender {
   readonly #followings: Following[] = [];
   kubeconfig = '';
 
-  constructor({ dataDir, manifests, args = [], command = 'up' }: StartOptions) {
+  constructor({ dataDir, manifests, args = [], command = 'up', uid }: StartOptions) {
     this.child = spawn(
       process.execPath,
       [
@@ -63,7 +65,11 @@ export class Podtender {
         ...(manifests === undefined ? [] : ['--manifests', manifests]),
         ...args,
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } },
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, NODE_OPTIONS: '' },
+        ...(uid !== undefined && { uid, gid: uid }),
+      },
     );
     for (const [stream, lines] of [
       [this.child.stdout, this.lines],

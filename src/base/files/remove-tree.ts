@@ -16,7 +16,14 @@ const few = 1000;
 export async function removeTree(dir: string): Promise<void> {
   // the call below reports a tree that is still there
   if (holdsMany(bytePath(dir))) await run('rm', ['-rf', '--', dir]).catch(() => undefined);
-  rmSync(dir, { recursive: true, force: true });
+  try {
+    rmSync(dir, { recursive: true, force: true });
+  } catch (reason) {
+    if ((reason as NodeJS.ErrnoException).code !== 'EACCES') throw reason;
+    // an owner who is not root opens his directories first
+    await run('chmod', ['-R', 'u+rwX', '--', dir]).catch(() => undefined);
+    rmSync(dir, { recursive: true, force: true });
+  }
 }
 
 const run = promisify(execFile);

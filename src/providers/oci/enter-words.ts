@@ -67,11 +67,13 @@ function userWords({ tools, rootless }: Isolation, { image: { user }, context }:
 }
 
 function bubbleWords(
-  { tools }: Isolation,
+  { tools, rootless }: Isolation,
   { image: { workingDir, user }, root, mounts, context, hostname }: Entry,
 ): readonly string[] {
   return [
     tools.bwrap ?? 'bwrap',
+    // with another user it would make a second user namespace, which leaves the others of the container to nobody who could join them
+    ...(rootless ? ['--unshare-user', '--uid', '0', '--gid', '0'] : []),
     ...[context.readonlyRootfs ? '--ro-bind' : '--bind', root, '/'],
     ...['--proc', '/proc', '--dev', '/dev', '--ro-bind', '/sys', '/sys'],
     ...mounts.flatMap(({ source, target, readOnly }) => [

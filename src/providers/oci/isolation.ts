@@ -37,6 +37,7 @@ export interface IsolationTools {
   readonly nsenter?: string;
   readonly setpriv?: string;
   readonly mount?: string;
+  readonly hostname?: string;
   readonly bwrap?: string;
   readonly proot?: string;
 }
@@ -58,7 +59,7 @@ export interface IsolationSearch {
 const searchPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 function programs(): IsolationTools {
-  const names = ['unshare', 'nsenter', 'setpriv', 'mount', 'bwrap', 'proot'] as const;
+  const names = ['unshare', 'nsenter', 'setpriv', 'mount', 'hostname', 'bwrap', 'proot'] as const;
   return Object.fromEntries(
     names.flatMap((name) => {
       const path = searchPath.map((directory) => join(directory, name)).find(isExecutable);
@@ -157,7 +158,8 @@ async function tryNamespaces(
   { dir, uid, shell }: IsolationSearch,
   overlay: boolean,
 ): Promise<string | undefined> {
-  for (const name of ['unshare', 'nsenter', 'setpriv', 'mount'] as const)
+  const names = ['unshare', 'nsenter', 'setpriv', 'mount'] as const;
+  for (const name of uid === 0 ? names : ([...names, 'hostname'] as const))
     if (tools[name] === undefined) return `there is no program ${name}`;
   mkdirSync(dir, { recursive: true, mode: 0o711 });
   const place = mkdtempSync(join(dir, 'probe-'));
@@ -167,6 +169,7 @@ async function tryNamespaces(
     for (const name of ['proc', 'sys', 'dev']) mkdirSync(join(writable, name));
     const script = setupScript({
       mount: tools.mount ?? '',
+      nameTool: tools.hostname,
       root: join(place, 'root'),
       hostname: 'probe',
       rootless: uid !== 0,

@@ -25,6 +25,7 @@ import { guestWords, safeEnvironment } from './guest-environment.ts';
 import type { ImageRun } from './documents.ts';
 import { imageUser } from './image-user.ts';
 import { pathInRoot, programInRoot } from './in-root.ts';
+import { plainCommand, plainEnvironment } from './plain.ts';
 import { canBeUser, type Isolation, namespaceWords } from './isolation.ts';
 import {
   copyInto,
@@ -105,7 +106,8 @@ export class OciLauncher implements Launcher {
     const { workingDir, argv } = this.#place(container, { argv: image.argv, mounts, env });
     const { user } = image;
     const { stdin = false, tty = false } = container.record.config;
-    const plan: LaunchPlan = { argv, env: safeEnvironment(env), workingDir, root, user, prefix, stdin, tty };
+    const outer = this.#outerEnvironment(root, env);
+    const plan: LaunchPlan = { argv, env: outer, workingDir, root, user, prefix, stdin, tty };
     return { plan };
   }
 
@@ -116,7 +118,7 @@ export class OciLauncher implements Launcher {
     const root = join(container.dir, 'root');
     const agent = { uid, gid, supplementalGroups: [] };
     const prefix = cgroups.words(container.dir, shell);
-    const base = { env: safeEnvironment(env), root, user: agent, prefix };
+    const base = { env: this.#outerEnvironment(root, env), root, user: agent, prefix };
     const pid = image.isWatched && container.pid !== undefined ? firstChild(container.pid) : container.pid;
     if (pid === undefined)
       throw new AgentError('failed_precondition', `container ${container.record.id} is ending`);
@@ -217,6 +219,7 @@ export class OciLauncher implements Launcher {
     const context = config.linux?.securityContext ?? {};
     const script = setupScript({
       mount: tools.mount ?? 'mount',
+      nameTool: tools.hostname,
       root: join(dir, 'root'),
       ...(overlay && { overlay: { lower, upper: writable, work: join(dir, 'work') } }),
       hostname: sandbox.hostname ?? '',
@@ -255,13 +258,14 @@ export class OciLauncher implements Launcher {
       const files = isolation.overlay ? store.rootfs(image.id) : root;
       return { workingDir: root, argv: [...enterWords(isolation, entry), ...guestWords(files, env, argv)] };
     }
-    const [name = '', ...args] = argv;
-    const found = programInRoot(root, name, { path: env.get('PATH') ?? '', workingDir: image.workingDir });
-    const program = found.path === undefined ? name : pathInRoot(root, found.path);
-    return {
-      workingDir: pathInRoot(root, image.workingDir),
-      argv: [...enterWords(isolation, entry), program, ...args],
-    };
+    const plain = plainCommand(root, { argv, env, workingDir: image.workingDir });
+    return { ...plain, argv: [...enterWords(isolation, entry), ...plain.argv] };
+  }
+
+  /** Returns the variables of the programs of the host that enter a container, or of a container without isolation. */
+  #outerEnvironment(root: string, env: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+    const safe = safeEnvironment(env);
+    return this.#deps.isolation.kind === 'none' ? plainEnvironment(root, safe) : safe;
   }
 
   /** Returns the words that enter a running container's root, in whose namespaces the command is already. */

@@ -66,10 +66,10 @@ function reasonOf(body: string): string {
 }
 
 /** Reads `Retry-After`: seconds, or a date, which counts from the response's own `Date`, so that no clock needs to agree with the registry's. */
-function retryAfter({ header }: RegistryResponse): number | undefined {
-  const value = header('retry-after')?.trim() ?? '';
+function retryAfter(response: RegistryResponse): number | undefined {
+  const value = response.header('retry-after')?.trim() ?? '';
   if (/^\d{1,6}$/.test(value)) return Number(value) * 1000;
-  const ms = Date.parse(value) - Date.parse(header('date') ?? '');
+  const ms = Date.parse(value) - Date.parse(response.header('date') ?? '');
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 

@@ -14,6 +14,8 @@ export interface RootMount {
 export interface RootSetup {
   /** Absolute path of `mount`. */
   readonly mount: string;
+  /** Absolute path of `hostname`, for a user namespace: the kernel's file belongs to the machine's root. */
+  readonly nameTool?: string | undefined;
   /** Absolute path of the container's root directory: a copy of the image's files, or where the overlay is mounted. */
   readonly root: string;
   readonly overlay?: { readonly lower: string; readonly upper: string; readonly work: string };
@@ -37,7 +39,7 @@ const devices = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
  * A root directory that was moved over the namespace's root cannot be left by `chroot`, unlike a directory deep in the host's tree.
  */
 export function setupScript(setup: RootSetup): string {
-  const mount = quote(setup.mount);
+  const mount = `${quote(setup.mount)} -n`; // without a note in `/run/mount`, which only the machine's root may write
   const { root, overlay, rootless, privileged, hostname } = setup;
   return [
     'set -e',
@@ -63,7 +65,9 @@ export function setupScript(setup: RootSetup): string {
           ...setup.readonlyPaths.map((path) => readonlyLine(mount, path)),
           ...setup.maskedPaths.map((path) => maskLine(mount, path)),
         ]),
-    `echo ${quote(hostname)} >/proc/sys/kernel/hostname`,
+    rootless && setup.nameTool !== undefined
+      ? `${quote(setup.nameTool)} ${quote(hostname)}`
+      : `echo ${quote(hostname)} >/proc/sys/kernel/hostname`,
     ...(setup.readonlyRootfs ? [`${mount} -o remount,bind,ro .`] : []),
     `${mount} --move . /`,
     'exec "$@"',

@@ -414,10 +414,22 @@ export class ProcessContainer {
     return this.record.image?.isWatched ?? false;
   }
 
-  /** Sends the stop signal to the process group, or to the program under its watcher. @returns true when it existed */
+  /**
+   * Sends the stop signal: to the first process of a container from an image, as container runtimes do, otherwise to the process group.
+   *
+   * @returns true when it existed
+   */
   #sendStop(signal: number): boolean {
-    const child = this.#isWatched && this.pid !== undefined ? firstChild(this.pid) : undefined;
-    return child === undefined ? this.#signalGroup(signal) : sendSignal(child, signal);
+    const { pid } = this;
+    if (pid === undefined || !this.record.image) return this.#signalGroup(signal);
+    const first = this.#isWatched ? firstChild(pid) : undefined;
+    return first === undefined ? this.#signalFirst(signal) : sendSignal(first, signal);
+  }
+
+  #signalFirst(signal: number): boolean {
+    const identity = this.#identity;
+    if (identity?.bootId !== this.#deps.bootId) return false;
+    return isAlive(identity.pid, identity.startTicks) && sendSignal(identity.pid, signal);
   }
 
   /** Signals the process group. @returns true when it existed */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,4 +67,21 @@ test('paths longer than the system takes go', async () => {
 test('what is not there is gone already', async () => {
   await removeTree(join(root, 'none'));
   expect(readdirSync(root)).toHaveLength(1);
+});
+
+test('directories that their owner may not read or change go too', async () => {
+  const inner = join(dir, 'closed', 'inner');
+  mkdirSync(inner, { recursive: true });
+  fill(inner, 2);
+  const script = `import { chmodSync } from 'node:fs';
+    import { removeTree } from ${JSON.stringify(new URL('../../../src/base/files/remove-tree.ts', import.meta.url).href)};
+    chmodSync(${JSON.stringify(inner)}, 0o555);
+    chmodSync(${JSON.stringify(join(dir, 'closed'))}, 0);
+    await removeTree(${JSON.stringify(dir)});`;
+  const uid = process.getuid?.() === 0 ? 65534 : undefined;
+  if (uid !== undefined) execFileSync('chown', ['-R', String(uid), root]);
+  execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  expect(existsSync(dir)).toBe(false);
 });

@@ -209,7 +209,7 @@ export class PodsController implements SyncHandler {
 
   /** Runs until `signal` aborts or {@link stop} is called. Containers keep running afterwards. */
   run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#run(AbortSignal.any([signal, this.#stop.signal]));
+    this.#running ??= this.#run(signal);
     return this.#running;
   }
 
@@ -315,8 +315,15 @@ export class PodsController implements SyncHandler {
     return this.engines.syncHandler.handlePodSyncByUID(uid);
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
+  async #run(caller: AbortSignal): Promise<void> {
     const { engines } = this;
+    const { signal } = this.#stop;
+    // not AbortSignal.any(): `aborted` of such a signal looks at all of its sources each time, and every step of a pod reads it
+    const abort = (): void => {
+      this.#stop.abort(caller.reason);
+    };
+    if (caller.aborted) abort();
+    else caller.addEventListener('abort', abort, { once: true });
     const loop = new SyncLoop<LoopInput>({
       clock: this.#clock,
       logger: this.#logger,
@@ -330,6 +337,7 @@ export class PodsController implements SyncHandler {
     try {
       await loop.run(this.#inputs(engines), signal);
     } finally {
+      caller.removeEventListener('abort', abort);
       this.#stop.abort();
       await background;
     }

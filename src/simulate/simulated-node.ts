@@ -6,7 +6,7 @@ import type { KnownObjects } from '../api/cache/known-objects.ts';
 import { intercept } from '../api/interceptor.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import type { Random } from '../base/random.ts';
+import { jitter, type Random } from '../base/random.ts';
 import { PodConfig, SourcesReady } from '../config/pod-config.ts';
 import type { SnapshotChanges, SourceSnapshot } from '../config/pod-update.ts';
 import type { Node, Pod } from '../kube/types.ts';
@@ -35,15 +35,16 @@ export interface SimulatedNodeOptions {
 }
 
 /**
- * The periods of a simulated node. The provider reports every change at once, so the relist, the housekeeping and the sync of unchanged
- * pods, which find what was missed, need not run each second or minute on thousands of nodes.
+ * Returns the periods of one simulated node. The provider reports every change at once, so the relist, the housekeeping and the sync of
+ * unchanged pods, which find what was missed, need not run each second or minute on thousands of nodes. They are up to a fifth longer by
+ * chance, so that nodes that start together do not do them together.
  */
-const periods: Partial<PodsControllerPeriods> = {
+export const kubeletPeriods = (random: Random): Partial<PodsControllerPeriods> => ({
   resyncMs: 600_000,
-  relistMs: 60_000,
-  housekeepingMs: 10_000,
+  relistMs: Math.round(jitter(random, 60_000, 0.2)),
+  housekeepingMs: Math.round(jitter(random, 10_000, 0.2)),
   syncTickMs: 1000,
-};
+});
 
 interface Runtime {
   readonly controller: PodsController;
@@ -166,7 +167,7 @@ export class SimulatedNode {
       clock,
       random,
       logger,
-      periods,
+      periods: kubeletPeriods(random),
       // all immediate effects of a pod's start or end happen within this turn of the event loop
       statuses: { settle: () => nextTurn(), fromWatch: true },
     });

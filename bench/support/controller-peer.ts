@@ -1,15 +1,16 @@
 /**
- * A controller of config maps in a process of its own, for the bench: podtender's, or client-node's informer with a queue written by hand.
- * Prints the CPU time and the memory once the first list is reconciled, and again when a number of updates is.
+ * A controller of config maps in a process of its own, for the bench: podtender's, client-node's informer with a queue written by hand, or
+ * an operator of `@dot-i/k8s-operator`. Prints the CPU time and the memory once the first list is reconciled, and again when a number of
+ * updates is.
+ *
+ * `node controller-peer.ts podtender|client-node|k8s-operator KUBECONFIG [AMOUNT [MODULE]]`
  */
+import { createRequire } from 'node:module';
 import type { V1ConfigMap } from '@kubernetes/client-node';
+import type * as controllerModule from '../../src/controller/index.ts';
+import { built } from './processes.ts';
 
-const [
-  peer = 'podtender',
-  kubeconfig = '',
-  amount = '10000',
-  path = '/api/v1/namespaces/default/configmaps',
-] = process.argv.slice(2);
+const [peer = 'podtender', kubeconfig = '', amount = '10000', module = ''] = process.argv.slice(2);
 const target = Number(amount);
 
 let reconciled = 0;
@@ -25,8 +26,9 @@ function count(): void {
 }
 
 async function podtender(): Promise<void> {
-  const { controllerManagedBy, kinds, loadConnection, Manager } =
-    await import('../../src/controller/index.ts');
+  const { controllerManagedBy, kinds, loadConnection, Manager } = (await import(
+    built('controller/index.js')
+  )) as typeof controllerModule;
   const manager = new Manager({ connection: await loadConnection(kubeconfig) });
   controllerManagedBy(manager)
     .for(kinds.ConfigMap)
@@ -45,7 +47,7 @@ async function clientNode(): Promise<void> {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
   const api = config.makeApiClient(CoreV1Api);
-  const informer = makeInformer<V1ConfigMap>(config, path, () =>
+  const informer = makeInformer<V1ConfigMap>(config, '/api/v1/namespaces/default/configmaps', () =>
     api.listNamespacedConfigMap({ namespace: 'default' }),
   );
   const queue = new Set<string>();
@@ -71,4 +73,40 @@ async function clientNode(): Promise<void> {
   await informer.start();
 }
 
-await (peer === 'podtender' ? podtender() : clientNode());
+/** The parts of `@dot-i/k8s-operator` that are used here. */
+interface OperatorModule {
+  readonly default: new () => {
+    init(): Promise<void>;
+    start(): Promise<void>;
+    watchResource(
+      group: string,
+      version: string,
+      plural: string,
+      onEvent: (event: { readonly meta: { readonly name: string } }) => Promise<void>,
+      namespace: string,
+    ): Promise<void>;
+  };
+}
+
+/** The operator has no cache: each event is passed with its object, one at a time and without a queue of keys. Reads KUBECONFIG. */
+async function operator(): Promise<void> {
+  const { default: Operator } = createRequire(`${module}/`)('@dot-i/k8s-operator') as OperatorModule;
+  class Bench extends Operator {
+    override init(): Promise<void> {
+      const onEvent = ({ meta }: { readonly meta: { readonly name: string } }): Promise<void> => {
+        if (meta.name.startsWith('bench-')) count();
+        return Promise.resolve();
+      };
+      return this.watchResource('', 'v1', 'configmaps', onEvent, 'default');
+    }
+  }
+  since = process.cpuUsage();
+  await new Bench().start();
+}
+
+const peers: Readonly<Record<string, () => Promise<void>>> = {
+  podtender,
+  'client-node': clientNode,
+  'k8s-operator': operator,
+};
+await peers[peer]?.();

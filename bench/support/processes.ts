@@ -1,9 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 
 const root = join(import.meta.dirname, '../..');
+
+/** Returns the path of a built module, as users import it. @throws before `npm run build` */
+export function built(module: string): string {
+  const path = join(root, 'dist', module);
+  if (!existsSync(path)) throw new Error(`${path} does not exist: run "npm run build" first`);
+  return path;
+}
 
 /** The CPU time of a process, including ended threads, ms with a resolution of 10 ms (Linux). */
 export function wholeCpuMsOf(pid: number): number {
@@ -39,17 +46,30 @@ export function podtender(args: readonly string[], nodeFlags: readonly string[] 
   });
 }
 
-/** LineProcess runs a script in a separate process that answers each line with a line. */
+/** Starts of {@link LineProcess}. */
+export interface LineProcessOptions {
+  /** Flags of Node.js before the script. */
+  readonly nodeFlags?: readonly string[];
+  /** Runs `file` itself instead of by Node.js. */
+  readonly isProgram?: boolean;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** LineProcess runs a script of this folder, or a program, in a separate process that answers each line with a line. */
 export class LineProcess {
   readonly child: ChildProcess;
   readonly #lines: Interface;
   readonly #waiting: ((line: string) => void)[] = [];
   readonly #come: string[] = [];
 
-  constructor(file: string, args: readonly string[]) {
-    this.child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
+  constructor(
+    file: string,
+    args: readonly string[],
+    { nodeFlags = [], isProgram = false, env = process.env }: LineProcessOptions = {},
+  ) {
+    const path = resolve(import.meta.dirname, file);
+    const [program, words] = isProgram ? [path, args] : [process.execPath, [...nodeFlags, path, ...args]];
+    this.child = spawn(program, words, { stdio: ['pipe', 'pipe', 'inherit'], env });
     if (!this.child.stdout) throw new Error('the process has no output');
     this.#lines = createInterface({ input: this.child.stdout });
     this.#lines.on('line', (line) => {

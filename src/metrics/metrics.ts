@@ -148,8 +148,12 @@ export class Histogram {
   #count(series: Distribution, value: number): void {
     series.sum += value;
     series.count++;
-    const bucket = this.#bounds.findIndex((bound) => value <= bound);
-    if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+    const bounds = this.#bounds;
+    for (let bucket = 0; bucket < bounds.length; bucket++)
+      if (value <= (bounds[bucket] ?? NaN)) {
+        series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+        return;
+      }
   }
 }
 

@@ -18,6 +18,8 @@ export interface ObjectVersion {
 export interface KnownObjects<T extends KubeObject = KubeObject> {
   /** Whether they are stored without `managedFields`, half of a pod's JSON; received objects then need not be parsed with them. */
   readonly unmanaged: boolean;
+  /** True while nothing of a response is recorded: then no event repeats one. */
+  readonly isEmpty: boolean;
   /** Returns this version from the cache; it is shared, do not modify it. */
   find(version: ObjectVersion): T | undefined;
   /** Returns this version from a response and removes it: the caller owns it. */
@@ -58,6 +60,9 @@ export function knownObjects<T extends KubeObject>(
   });
   return {
     unmanaged,
+    get isEmpty() {
+      return answers.size === 0 && rests.size === 0;
+    },
     find: (version) => {
       const object = cached(version.key);
       return isOf(object, version) ? object : undefined;
@@ -148,6 +153,8 @@ export function versionInEvent(line: string): EventVersion | undefined {
 
 /** Bytes at the start of a response or a line of a watch that contain the version if it can be read without parsing. */
 const glanceBytes = 1024;
+/** Bytes at the start of a line of a watch that contain all before the object's name. */
+const headBytes = 512;
 
 /** Returns the beginning of JSON as text, enough for {@link versionAt} and {@link versionInEvent}, which look for ASCII only. */
 export const glance = (json: Buffer): string => json.toString('latin1', 0, glanceBytes);
@@ -162,7 +169,10 @@ const metadataFirst =
  *
  * A quotation mark before a letter starts a name or a text, since it is escaped inside of one: a match is never inside a text.
  */
-export function withoutManagedFields(json: Buffer, beginning: string = glance(json)): Buffer {
+export function withoutManagedFields(
+  json: Buffer,
+  beginning: string = json.toString('latin1', 0, headBytes),
+): Buffer {
   const from = metadataFirst.test(beginning) ? json.indexOf(listBegin) : -1;
   if (from < 0) return json;
   // Managed fields contain no other list: the first list end closes them, and with them the metadata.

@@ -35,8 +35,9 @@ function shareItems(fresh: unknown[], like: Items, other: Items): boolean {
   let equal = fresh.length === like.length;
   for (let i = 0; i < fresh.length; i++) {
     const was = like[i];
-    const shared = sharedWith(fresh[i], was, other[i]);
-    fresh[i] = shared;
+    const own = fresh[i];
+    const shared = sharedWith(own, was, other[i]);
+    if (isReplaced(own, shared)) fresh[i] = shared;
     if (shared !== was) equal = false;
   }
   return equal;
@@ -49,13 +50,16 @@ function shareMembers(fresh: Members, like: Members, other: Members): boolean {
   for (const key in fresh) {
     count++;
     const was = like[key];
-    // Equal texts too: one copy is enough.
-    const shared = sharedWith(fresh[key], was, isLeaf(was) ? undefined : other[key]);
-    fresh[key] = shared;
+    const own = fresh[key];
+    const shared = sharedWith(own, was, isLeaf(was) ? undefined : other[key]);
+    if (isReplaced(own, shared)) fresh[key] = shared;
     if (shared !== was) equal = false;
   }
   return equal && memberCount(like) === count;
 }
+
+/** True for another value, and for a text: equal ones may be two copies, of which one is enough. */
+const isReplaced = (own: unknown, shared: unknown): boolean => typeof own === 'string' || shared !== own;
 
 /** True for texts and numbers, which have no parts to share. */
 const isLeaf = (value: unknown): boolean => value !== undefined && typeof value !== 'object';

@@ -31,12 +31,11 @@ export interface ReadonlyStore<T extends KubeObject> {
  */
 export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   readonly #objects = new Map<string, T>();
-  readonly #indexers: Map<string, IndexFunction<T>>;
-  readonly #indexes = new Map<string, Map<string, Set<string>>>();
+  readonly #indexes = new Map<string, Index<T>>();
 
   constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
-    this.#indexers = new Map(Object.entries(indexers));
-    for (const name of this.#indexers.keys()) this.#indexes.set(name, new Map());
+    for (const [name, valuesOf] of Object.entries(indexers))
+      this.#indexes.set(name, { valuesOf, keys: new Map() });
   }
 
   get size(): number {
@@ -45,10 +44,9 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
 
   /** Adds an index, also over the objects that are there already; replaces one of the same name. */
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
-    const index = new Map<string, Set<string>>();
-    this.#indexers.set(name, valuesOf);
-    this.#indexes.set(name, index);
-    for (const [key, object] of this.#objects) for (const value of valuesOf(object)) put(index, value, key);
+    const keys: Index<T>['keys'] = new Map();
+    this.#indexes.set(name, { valuesOf, keys });
+    for (const [key, object] of this.#objects) for (const value of valuesOf(object)) put(keys, value, key);
   }
 
   get(key: string): T | undefined {
@@ -65,7 +63,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
 
   byIndex(index: string, value: string): readonly T[] {
     const found: T[] = [];
-    for (const key of this.#indexes.get(index)?.get(value) ?? []) {
+    for (const key of this.#indexes.get(index)?.keys.get(value) ?? []) {
       const object = this.#objects.get(key);
       if (object) found.push(object);
     }
@@ -83,21 +81,34 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   }
 
   #file(key: string, before: T | undefined, now: T | undefined): void {
-    for (const [name, valuesOf] of this.#indexers) {
-      const index = this.#indexes.get(name);
-      if (!index) continue;
-      for (const value of before ? valuesOf(before) : []) {
-        const keys = index.get(value);
-        keys?.delete(key);
-        if (keys?.size === 0) index.delete(value);
-      }
-      for (const value of now ? valuesOf(now) : []) put(index, value, key);
+    for (const { valuesOf, keys } of this.#indexes.values()) {
+      const [old, values] = [before ? valuesOf(before) : none, now ? valuesOf(now) : none];
+      if (sameValues(old, values)) continue;
+      for (const value of old) drop(keys, value, key);
+      for (const value of values) put(keys, value, key);
     }
   }
 }
+
+/** The keys of the objects under each value of an index. */
+interface Index<T> {
+  readonly valuesOf: IndexFunction<T>;
+  readonly keys: Map<string, Set<string>>;
+}
+
+const none: readonly string[] = [];
+
+const sameValues = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((value, at) => value === other[at]);
 
 function put(index: Map<string, Set<string>>, value: string, key: string): void {
   const keys = index.get(value);
   if (keys) keys.add(key);
   else index.set(value, new Set([key]));
+}
+
+function drop(index: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = index.get(value);
+  keys?.delete(key);
+  if (keys?.size === 0) index.delete(value);
 }

@@ -435,9 +435,15 @@ function read(answer: HttpAnswer, { knownObjects, discardAnswer }: RawRequest): 
 
 const isBlank = (line: Buffer): boolean => line.length === 0 || (line.length === 1 && line[0] === 0x0d);
 
-/** Parses a line of a watch. For an object that a response has already delivered, only its identity is read. */
+/** Parses a line of a watch. */
 function eventOf(knownObjects: KnownObjects | undefined, line: Buffer): unknown {
   if (!knownObjects) return parse(line.toString(), 'a watch event');
+  if (!knownObjects.isEmpty) return eventLike(knownObjects, line);
+  return parse((knownObjects.unmanaged ? withoutManagedFields(line) : line).toString(), 'a watch event');
+}
+
+/** Parses a line of a watch. For an object that a response has already delivered, only its identity is read. */
+function eventLike(knownObjects: KnownObjects, line: Buffer): unknown {
   const beginning = glance(line);
   const seen = versionInEvent(beginning);
   const object = seen && seen.type !== 'DELETED' ? knownObjects.take(seen.version) : undefined;

@@ -56,7 +56,7 @@ export class ObjectCache implements Cache {
 
   async get<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, options: GetOptions = {}): Promise<T> {
     const ref = refOf(kind, key);
-    const cached = await this.#readable(kind, options);
+    const cached = this.#synced(kind, options) ?? (await this.#readable(kind, options));
     const object = cached.get(ref.namespace ?? '', ref.name);
     if (object) return this.#owned(cached, object) as T;
     const { group, resource } = kind;
@@ -66,7 +66,7 @@ export class ObjectCache implements Cache {
   async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     if (options.continue !== undefined && options.continue !== '')
       throw new AgentError('invalid_argument', 'continue list option is not supported by the cache');
-    const cached = await this.#readable(kind, options);
+    const cached = this.#synced(kind, options) ?? (await this.#readable(kind, options));
     const selected = this.#selected(cached, options);
     const most = options.limit === undefined || options.limit <= 0 ? selected.length : options.limit;
     return objectList(
@@ -175,6 +175,12 @@ export class ObjectCache implements Cache {
       'invalid_argument',
       `Index with name field:${field} does not exist: call indexField for ${kind.kind} before`,
     );
+  }
+
+  /** Returns the kind's cache if it has its first list. */
+  #synced(kind: Kind, { metadataOnly }: GetOptions | ListOptions): KindCache | undefined {
+    const cached = this.#signal && this.peek(kind, metadataOnly);
+    return cached?.hasSynced() === true ? cached : undefined;
   }
 
   /** Returns the kind's cache once it has its first list. */

@@ -31,6 +31,14 @@ export interface CacheReads {
   readonly metadataOnlyFor?: readonly Kind[];
 }
 
+/** A read from a cache that may lack the client's own writes. */
+interface CachedRead {
+  readonly kind: Kind;
+  readonly about: Partial<ObjectKey>;
+  readonly options: CallOptions;
+  readonly own: ReadYourWrites;
+}
+
 /** CachedClient reads from a cache and writes to the API server. Subresources and watches are never cached. */
 export class CachedClient implements Client {
   readonly #live: LiveClient;
@@ -49,16 +57,22 @@ export class CachedClient implements Client {
     this.status = this.subResource('status');
   }
 
-  async get<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, options: GetOptions = {}): Promise<T> {
+  get<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, options: GetOptions = {}): Promise<T> {
     if (this.#isLive(kind)) return this.#live.get(kind, key, options);
+    if (!this.#own) return this.#cache.get(kind, key, this.#read(kind, options));
     const about = { namespace: kind.namespaced ? (key.namespace ?? '') : '', name: key.name };
-    return this.#current(kind, about, options, () => this.#cache.get(kind, key, this.#read(kind, options)));
+    return this.#current({ kind, about, options, own: this.#own }, () =>
+      this.#cache.get(kind, key, this.#read(kind, options)),
+    );
   }
 
-  async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+  list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     if (this.#isLive(kind)) return this.#live.list(kind, options);
+    if (!this.#own) return this.#cache.list(kind, this.#read(kind, options));
     const about = kind.namespaced ? { namespace: options.namespace ?? '' } : {};
-    return this.#current(kind, about, options, () => this.#cache.list(kind, this.#read(kind, options)));
+    return this.#current({ kind, about, options, own: this.#own }, () =>
+      this.#cache.list(kind, this.#read(kind, options)),
+    );
   }
 
   create<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T> {
@@ -107,24 +121,21 @@ export class CachedClient implements Client {
   }
 
   /** Reads from the cache once it has the own writes. */
-  async #current<R>(
-    kind: Kind,
-    about: Partial<ObjectKey>,
-    options: CallOptions,
-    read: () => Promise<R>,
-  ): Promise<R> {
+  async #current<R>({ kind, about, options, own }: CachedRead, read: () => Promise<R>): Promise<R> {
     // the first read starts the informer; its first list may be older than a write before
-    if (this.#own?.isUnseen(kind) === true) await read().catch(() => undefined);
-    await this.#own?.wait(kind, about, options);
+    if (own.isUnseen(kind)) await read().catch(() => undefined);
+    const wait = own.wait(kind, about, options);
+    if (wait) await wait;
     return read();
   }
 
   #isLive(kind: Kind): boolean {
-    return this.#uncached.has(kindKey(kind));
+    return this.#uncached.size > 0 && this.#uncached.has(kindKey(kind));
   }
 
   #read<O extends GetOptions | ListOptions>(kind: Kind, options: O): O {
-    return this.#metadataOnly.has(kindKey(kind)) ? { ...options, metadataOnly: true } : options;
+    const metadataOnly = this.#metadataOnly.size > 0 && this.#metadataOnly.has(kindKey(kind));
+    return metadataOnly ? { ...options, metadataOnly } : options;
   }
 
   async #wrote<T extends KubeObject>(

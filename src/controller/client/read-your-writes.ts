@@ -100,15 +100,19 @@ export class ReadYourWrites {
   }
 
   /**
-   * Resolves when the cache has the own writes of an object, or of all objects of a namespace (`''`: of the kind).
+   * Resolves when the cache has the own writes of an object, or of all objects of a namespace (`''`: of the kind); undefined when it has
+   * them.
    *
    * @throws {ApiError} 504 when that does not happen in time
    */
-  async wait(kind: Kind, about: Partial<ObjectKey>, { signal }: CallOptions = {}): Promise<void> {
+  wait(kind: Kind, about: Partial<ObjectKey>, { signal }: CallOptions = {}): Promise<void> | undefined {
     const pending = this.#kinds.get(kindKey(kind));
-    if (!pending) return;
+    if (!pending || (pending.writes.size === 0 && pending.floor === '')) return undefined;
     const left = (): readonly string[] => this.#left(kind, pending, about);
-    if (left().length === 0) return;
+    return left().length === 0 ? undefined : this.#wait(kind, left, signal);
+  }
+
+  async #wait(kind: Kind, left: () => readonly string[], signal?: AbortSignal): Promise<void> {
     const startedAt = steadyNow(this.#clock);
     const deadline = startedAt + this.#timeoutMs;
     for (;;) {

@@ -30,9 +30,8 @@ export interface Attempt {
   readonly context: ReconcileContext;
 }
 
-/** What one reconcile needs. */
+/** What the reconciles of one controller need. */
 export interface AttemptParts {
-  readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -44,9 +43,12 @@ export interface AttemptParts {
 }
 
 /** Calls the reconciler once. @throws a panic that is not to be recovered */
-export async function attempt(item: Taken, parts: AttemptParts): Promise<Attempt> {
-  const { signal, timeoutMs, clock, metrics } = parts;
-  if (timeoutMs <= 0) return await call(item, parts, signal);
+export function attempt(item: Taken, parts: AttemptParts, signal: AbortSignal): Promise<Attempt> {
+  return parts.timeoutMs > 0 ? withinTimeout(item, parts, signal) : call(item, parts, signal);
+}
+
+async function withinTimeout(item: Taken, parts: AttemptParts, signal: AbortSignal): Promise<Attempt> {
+  const { timeoutMs, clock, metrics } = parts;
   const late = new AbortController();
   const stopTimer = clock.timer(timeoutMs, () => {
     metrics.timedOut();

@@ -18,7 +18,7 @@ import {
 import type { Runnable } from '../runnable.ts';
 import type { Source, SourceQueue } from '../source/source.ts';
 import type { Request } from '../types.ts';
-import { type Attempt, attempt, PanicError } from './attempt.ts';
+import { type Attempt, attempt, type AttemptParts, PanicError } from './attempt.ts';
 
 /** How a controller runs. Durations are ms. */
 export interface ControllerOptions {
@@ -92,6 +92,7 @@ export class Controller implements Runnable {
   readonly #parts: ControllerParts;
   readonly #options: ControllerOptions;
   readonly #logger: Logger;
+  readonly #attempts: AttemptParts;
   readonly #sources: Source[] = [];
   /** Opens when the sources have shown their first lists. */
   #sourcesStarted: Promise<void> | undefined;
@@ -107,6 +108,11 @@ export class Controller implements Runnable {
     this.#parts = parts;
     this.#options = options;
     this.#logger = (options.logger ?? parts.logger).with({ controller: name, ...parts.fields });
+    this.#attempts = {
+      ...{ clock, metrics, random: parts.random, reconciler: parts.reconciler, logger: this.#logger },
+      recoverPanic: options.recoverPanic ?? true,
+      timeoutMs: options.reconciliationTimeout ?? 0,
+    };
     this.needLeaderElection = options.needLeaderElection ?? true;
     this.queue = new PriorityQueue({
       clock,
@@ -315,14 +321,8 @@ export class Controller implements Runnable {
   }
 
   #attempt(item: Taken, signal: AbortSignal): Promise<Attempt> {
-    const { clock, random, metrics, reconciler, tracer } = this.#parts;
-    const { recoverPanic = true, reconciliationTimeout = 0 } = this.#options;
-    const run = (): Promise<Attempt> =>
-      attempt(item, {
-        ...{ signal, clock, random, reconciler, metrics, recoverPanic },
-        logger: this.#logger,
-        timeoutMs: reconciliationTimeout,
-      });
+    const { tracer } = this.#parts;
+    const run = (): Promise<Attempt> => attempt(item, this.#attempts, signal);
     const tracing = tracer?.();
     if (!tracing) return run();
     const { namespace, name } = item.request;

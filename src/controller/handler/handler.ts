@@ -14,25 +14,31 @@ export interface EventHandler<T extends KubeObject = KubeObject> {
   generic(event: GenericEvent<T>, queue: RequestQueue): void | Promise<void>;
 }
 
-/** Returns a queue that adds with this priority what has none of its own. */
-function withPriority(queue: RequestQueue, priority: number): RequestQueue {
-  const add = (options: AddOptions, requests: readonly Request[]): void => {
-    queue.addWithOpts({ priority, ...options }, ...requests);
-  };
-  return {
-    add: (request) => {
-      add({}, [request]);
-    },
-    addAfter: (request, ms) => {
-      add({ after: ms }, [request]);
-    },
-    addRateLimited: (request) => {
-      add({ rateLimited: true }, [request]);
-    },
-    addWithOpts: (options, ...requests) => {
-      add(options, requests);
-    },
-  };
+/** PriorityAdder adds with a priority what has none of its own. */
+class PriorityAdder implements RequestQueue {
+  readonly #queue: RequestQueue;
+  readonly #priority: number;
+
+  constructor(queue: RequestQueue, priority: number) {
+    this.#queue = queue;
+    this.#priority = priority;
+  }
+
+  add(request: Request): void {
+    this.#queue.addWithOpts({ priority: this.#priority }, request);
+  }
+
+  addAfter(request: Request, ms: number): void {
+    this.#queue.addWithOpts({ priority: this.#priority, after: ms }, request);
+  }
+
+  addRateLimited(request: Request): void {
+    this.#queue.addWithOpts({ priority: this.#priority, rateLimited: true }, request);
+  }
+
+  addWithOpts(options: AddOptions, ...requests: readonly Request[]): void {
+    this.#queue.addWithOpts({ priority: this.#priority, ...options }, ...requests);
+  }
 }
 
 const versionOf = (object: KubeObject): string | undefined => object.metadata?.resourceVersion;
@@ -52,9 +58,9 @@ export function withLowPriorityWhenUnchanged<T extends KubeObject>(
 ): EventHandler<T> {
   return {
     create: (event, queue) =>
-      handler.create(event, event.isInInitialList ? withPriority(queue, lowPriority) : queue),
+      handler.create(event, event.isInInitialList ? new PriorityAdder(queue, lowPriority) : queue),
     update: (event, queue) =>
-      handler.update(event, isResync(event) ? withPriority(queue, lowPriority) : queue),
+      handler.update(event, isResync(event) ? new PriorityAdder(queue, lowPriority) : queue),
     delete: (event, queue) => handler.delete(event, queue),
     generic: (event, queue) => handler.generic(event, queue),
   };
@@ -77,9 +83,6 @@ export function handlerFuncs<T extends KubeObject = KubeObject>(
     generic: (event, queue) => functions.generic?.(event, queue),
   });
 }
-
-const requestOf = ({ metadata }: KubeObject): Request | undefined =>
-  metadata?.name === undefined ? undefined : { namespace: metadata.namespace ?? '', name: metadata.name };
 
 const sameRequest = (one: Request, other: Request): boolean =>
   one.name === other.name && one.namespace === other.namespace;
@@ -127,9 +130,23 @@ export const enqueueRequestsFromMapFunc = <T extends KubeObject>(
   map: (object: T) => readonly Request[] | Promise<readonly Request[]>,
 ): EventHandler<T> => mapped(map);
 
-const forObject: EventHandler = mapped((object: KubeObject) => {
-  const request = requestOf(object);
-  return request ? [request] : [];
+const addObject = ({ metadata }: KubeObject, queue: RequestQueue): void => {
+  if (metadata?.name !== undefined) queue.add({ namespace: metadata.namespace ?? '', name: metadata.name });
+};
+
+const forObject: EventHandler = withLowPriorityWhenUnchanged({
+  create: ({ object }, queue) => {
+    addObject(object, queue);
+  },
+  update: ({ objectNew }, queue) => {
+    addObject(objectNew, queue);
+  },
+  delete: ({ object }, queue) => {
+    addObject(object, queue);
+  },
+  generic: ({ object }, queue) => {
+    addObject(object, queue);
+  },
 });
 
 /** A handler that asks for the object of the event itself; as a value or called. */

@@ -31,7 +31,7 @@ class Failures {
   }
 
   forget(request: Request): void {
-    this.#counts.delete(keyOf(request));
+    if (this.#counts.size > 0) this.#counts.delete(keyOf(request));
   }
 }
 

@@ -66,10 +66,8 @@ export class EventSink<T extends KubeObject> {
 
   #handle(type: EventCause['type'], object: T, call: (queue: RequestQueue) => void | Promise<void>): void {
     const span = this.#span(type, object);
-    const queue = new CausedQueue(this.#parts.queue, {
-      cause: this.#cause(type, object),
-      ...(span && { trace: span.headers() }),
-    });
+    const cause = this.#cause(type, object);
+    const queue = new CausedQueue(this.#parts.queue, span ? { cause, trace: span.headers() } : { cause });
     const result = this.#guard(() => (span ? span.within(() => call(queue)) : call(queue)));
     if (!(result instanceof Promise)) {
       span?.end();

@@ -69,6 +69,18 @@ test.each([
   expect(known.newest('default/a')?.metadata?.resourceVersion).toBe(expected);
 });
 
+test('it is empty until a response is noted, and again once its event has come', () => {
+  const objects = knownObjects(() => undefined);
+  expect(objects.isEmpty).toBe(true);
+  const metadata = { name: 'web', uid: 'u', resourceVersion: '1' };
+  objects.note({ metadata });
+  expect(objects.isEmpty).toBe(false);
+  objects.take({ key: 'web', uid: 'u', resourceVersion: '1' });
+  expect(objects.isEmpty).toBe(true);
+  objects.noteRest({ metadata }, '"spec":{}}');
+  expect(objects.isEmpty).toBe(false);
+});
+
 test('after answers were let go, what is older than they may not be the newest', () => {
   let cached = podAt('7');
   const known = knownObjects(() => cached);

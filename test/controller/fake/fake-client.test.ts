@@ -77,7 +77,7 @@ describe('reads', () => {
     expect(Object.keys(found)).toEqual(['apiVersion', 'kind', 'metadata']);
   });
 
-  test('49. kinds that nobody declared: unstructured', async () => {
+  test('49. kinds without a declared type are unstructured', async () => {
     const kind = defineKind({ group: 'any.io', version: 'v1', kind: 'Thing' });
     await client.create(kind, { metadata: at('t'), anything: [1, { a: 'b' }] });
     expect(await client.get(kind, at('t'))).toMatchObject({ anything: [1, { a: 'b' }] });

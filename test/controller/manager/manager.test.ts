@@ -362,7 +362,7 @@ describe('manager: health', () => {
     );
   });
 
-  test('3 after the stop nobody listens', async () => {
+  test('3 the endpoints are closed after the stop', async () => {
     const { manager, start, stop } = managerOf(await server(), { healthProbeBindAddress: '127.0.0.1:0' });
     const ended = start();
     const address = await eventually(() => manager.healthProbeAddress);

@@ -27,7 +27,7 @@ export function setDefaults({ spec }: __KIND__): void {
   spec.replicas ??= 1;
 }
 
-/** Throws what the user is told when an object is refused. */
+/** Refuses an object by an error, whose message the user of the API sees. */
 export function validate({ spec }: __KIND__): void {
   if ((spec.replicas ?? 1) > maxReplicas) throw new Error(\`spec.replicas: at most \${maxReplicas} are allowed\`);
 }

@@ -1,6 +1,6 @@
 import { conformanceTemplates } from './new-provider-conformance.ts';
 import { containerRules, containerTemplates } from './new-provider-container.ts';
-import { checkProjectName, writeProject } from './project-folder.ts';
+import { checkProjectName, dockerfile, packageJson, tsconfig, writeProject } from './project-folder.ts';
 
 /** The contracts that a project can begin with. */
 export const projectContracts = ['pod', 'container', 'vkubelet'] as const;
@@ -32,11 +32,11 @@ const className = (name: string): string =>
 function filesOf({ name, contract, version }: NewProviderOptions): Readonly<Record<string, string>> {
   const type = className(name);
   return {
-    'package.json': packageJson(name, version),
+    'package.json': packageJson({ name, version }),
     'tsconfig.json': tsconfig,
     ...sourcesOf(contract, type, name),
     'test/conformance.test.ts': filled(conformanceTemplates[contract], type, name),
-    Dockerfile: dockerfile,
+    Dockerfile: dockerfile(),
     'deploy.yaml': deployment(name, contract === 'container' ? containerRules : ''),
     'README.md': readme(name, contract),
     '.gitignore': 'node_modules/\ndist/\n',
@@ -57,41 +57,6 @@ function sourcesOf(contract: ProjectContract, type: string, name: string): Reado
 
 const filled = (template: string, type: string, name: string): string =>
   template.replaceAll('__TYPE__', type).replaceAll('__NAME__', name);
-
-const packageJson = (name: string, version: string): string =>
-  `${JSON.stringify(
-    {
-      name,
-      version: '0.0.1',
-      private: true,
-      type: 'module',
-      engines: { node: '>=22.19' },
-      scripts: {
-        start: 'node src/main.ts',
-        check: 'tsc --noEmit',
-        test: 'node --test "test/*.test.ts"',
-      },
-      dependencies: { podtender: `^${version}` },
-      devDependencies: { '@types/node': '^22.20.5', typescript: '^6.0.3' },
-    },
-    undefined,
-    2,
-  )}\n`;
-
-const tsconfig = `{
-  "compilerOptions": {
-    "target": "es2024",
-    "lib": ["es2024", "esnext.disposable"],
-    "module": "nodenext",
-    "types": ["node"],
-    "strict": true,
-    "noEmit": true,
-    "allowImportingTsExtensions": true,
-    "erasableSyntaxOnly": true
-  },
-  "include": ["src", "test"]
-}
-`;
 
 /** `__TYPE__` stands for the class. */
 const handlerTemplate = `import {
@@ -336,15 +301,6 @@ test('a pod is created, runs, and is gone after its deletion', async () => {
   await client.delete(podResource, ref);
   await until((pod) => pod === undefined);
 });
-`;
-
-const dockerfile = `FROM node:24-slim
-WORKDIR /app
-COPY package*.json ./
-RUN npm ci --omit=dev
-COPY src ./src
-USER node
-CMD ["node", "src/main.ts"]
 `;
 
 const deployment = (name: string, rules: string): string => `apiVersion: v1

@@ -23,6 +23,25 @@ test('the next time matches all fields, on the clock of the zone', () => {
   expect(next('@every 90s', '2026-01-01T00:00:00Z')).toBe('2026-01-01T00:01:30.000Z');
 });
 
+test('what the clock shows twice in autumn is due twice', () => {
+  const zone = 'America/New_York';
+  expect(next('0 1 * * *', '2012-11-04T04:00:00Z', zone)).toBe('2012-11-04T05:00:00.000Z');
+  expect(next('0 1 * * *', '2012-11-04T05:00:00Z', zone)).toBe('2012-11-04T06:00:00.000Z');
+  expect(next('0 1 * * *', '2012-11-04T06:00:00Z', zone)).toBe('2012-11-05T06:00:00.000Z');
+  expect(next('30 * * * *', '2012-11-04T05:30:00Z', zone)).toBe('2012-11-04T06:30:00.000Z');
+  expect(next('*/20 * * * *', '2012-11-04T05:40:00Z', zone)).toBe('2012-11-04T06:00:00.000Z');
+});
+
+test('a midnight that the clock skips is not due that day', () => {
+  const zone = 'America/Sao_Paulo';
+  expect(next('0 0 * * *', '2018-11-03T12:00:00Z', zone)).toBe('2018-11-05T02:00:00.000Z');
+  expect(next('0 * * * *', '2018-11-04T02:00:00Z', zone)).toBe('2018-11-04T03:00:00.000Z');
+});
+
+test('a whole day that the clock skips is not due', () => {
+  expect(next('0 12 * * *', '2011-12-29T23:00:00Z', 'Pacific/Apia')).toBe('2011-12-30T22:00:00.000Z');
+});
+
 test('the last of many missed times is found', () => {
   const [since, now] = [Date.parse('2024-01-01T00:00:00Z'), Date.parse('2026-01-01T00:00:30Z')];
   const many = missedTimes(schedule('* * * * *'), 'UTC', { since, now });

@@ -78,13 +78,26 @@ export const notFound = (subject: Subject): StatusError =>
     { details: detailsOf(subject) },
   );
 
-export const alreadyExists = (subject: Subject, beingDeleted = false): StatusError =>
-  new StatusError(
+/** Returns the refusal of a second object of a name. With `generateName` it asks the client to try again after a second. */
+export function alreadyExists(
+  subject: Subject,
+  {
+    isDeleted = false,
+    isGenerated = false,
+  }: { readonly isDeleted?: boolean; readonly isGenerated?: boolean } = {},
+): StatusError {
+  const what = `${qualified(subject.kind ?? '', subject.group)} "${subject.name ?? ''}" already exists`;
+  const why = isGenerated ? ', the server was not able to generate a unique name for the object' : '';
+  return new StatusError(
     409,
     'AlreadyExists',
-    `${beingDeleted ? 'object is being deleted: ' : ''}${qualified(subject.kind ?? '', subject.group)} "${subject.name ?? ''}" already exists`,
-    { details: detailsOf(subject) },
+    `${isDeleted ? 'object is being deleted: ' : ''}${what}${why}`,
+    {
+      details: { ...detailsOf(subject), ...(isGenerated && { retryAfterSeconds: 1 }) },
+      ...(isGenerated && { headers: { 'Retry-After': '1' } }),
+    },
   );
+}
 
 export const conflict = (subject: Subject, why: string, causes?: readonly Cause[]): StatusError =>
   new StatusError(

@@ -10,7 +10,7 @@ export const isReady = (node: JsonObject): boolean =>
     (condition) => condition['type'] === 'Ready' && condition['status'] === 'True',
   );
 
-/** The taint of a node that is not ready, which it counts as having before anybody has written it. */
+/** The taint of a node that is not ready. It counts from the moment the node is not ready, also before a controller adds it. */
 const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 const unschedulable: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 

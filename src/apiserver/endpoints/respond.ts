@@ -99,7 +99,9 @@ export async function sendText(
   let body: string | Buffer = answer.text;
   if (isZipped(request, answer.text.length)) {
     body = await compress(answer.text, { level: 4 });
+    const vary = headers['Vary'];
     Object.assign(headers, zippedHeaders);
+    if (vary !== undefined) headers['Vary'] = [zippedHeaders.Vary, String(vary)];
   }
   // Node.js writes headers in the encoding of a text body: only before a Buffer is one character one byte
   if (headers['Warning'] !== undefined) body = Buffer.from(body);

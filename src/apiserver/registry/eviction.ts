@@ -59,6 +59,46 @@ function unreadyMayGo(pod: JsonObject, budget: JsonObject): boolean {
   );
 }
 
+/** Granted evictions that the disruption controller has not seen yet: more are refused. */
+const mostDisrupted = 2000;
+
+/** Returns the reason why a budget allows no disruption. */
+function exhausted(budget: JsonObject): string {
+  const status = objectAt(budget, 'status');
+  const condition = objectsAt(status, 'conditions').find(({ type }) => type === 'DisruptionAllowed');
+  const message = condition?.['status'] === 'False' ? stringAt(condition, 'message') : '';
+  const reason = stringAt(condition, 'reason');
+  const [current, desired] = [Number(status['currentHealthy'] ?? 0), Number(status['desiredHealthy'] ?? 0)];
+  const name = nameOf(budget);
+  const refusal = `The disruption budget ${name} does not allow evicting pods currently`;
+  // with a failed sync the counts mean nothing
+  if (message !== '' && reason === 'SyncFailed') return `${refusal} because it failed sync: ${message}`;
+  if (current <= desired)
+    return `The disruption budget ${name} needs ${desired} healthy pods and has ${current} currently`;
+  return message === '' ? refusal : `${refusal} (${reason}): ${message}`;
+}
+
+const forbidden = (name: string, why: string): StatusError =>
+  new StatusError(403, 'Forbidden', `poddisruptionbudget.policy "${name}" is forbidden: ${why}`, {
+    details: { name, group: 'policy', kind: 'poddisruptionbudget' },
+  });
+
+/** Returns the conditions of a budget whose last disruption is used. */
+function exhaustedConditions(status: JsonObject, now: number): readonly JsonObject[] {
+  const conditions = objectsAt(status, 'conditions');
+  const index = conditions.findIndex(({ type }) => type === 'DisruptionAllowed');
+  const before = conditions[index];
+  const condition = {
+    type: 'DisruptionAllowed',
+    status: 'False',
+    observedGeneration: status['observedGeneration'],
+    lastTransitionTime: before?.['status'] === 'False' ? before['lastTransitionTime'] : seconds(now),
+    reason: 'InsufficientPods',
+    message: '',
+  };
+  return index < 0 ? [...conditions, condition] : conditions.with(index, condition);
+}
+
 /** Uses one disruption of a budget. @throws {StatusError} 429 when there is none */
 function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void {
   const status = objectAt(budget, 'status');
@@ -66,19 +106,11 @@ function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void
   const allowed = Number(status['disruptionsAllowed'] ?? 0);
   if (Number(status['observedGeneration'] ?? 0) < Number(valueAt(budget, 'metadata', 'generation') ?? 0))
     throw tooMany(`The disruption budget ${name} is still being processed by the server.`, 10);
-  if (allowed < 0)
-    throw new StatusError(
-      403,
-      'Forbidden',
-      `poddisruptionbudgets.policy "${name}" is forbidden: pdb disruptions allowed is negative`,
-      {
-        details: { name, group: 'policy', kind: 'poddisruptionbudgets' },
-      },
-    );
-  if (allowed === 0)
-    throw tooMany(
-      `The disruption budget ${name} needs ${Number(status['desiredHealthy'] ?? 0)} healthy pods and has ${Number(status['currentHealthy'] ?? 0)} currently`,
-    );
+  if (allowed < 0) throw forbidden(name, 'pdb disruptions allowed is negative');
+  const disruptedPods = objectAt(status, 'disruptedPods');
+  if (Object.keys(disruptedPods).length > mostDisrupted)
+    throw forbidden(name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
+  if (allowed === 0) throw tooMany(exhausted(budget));
   if (context.dryRun) return;
   const podName = nameOf(pod);
   const spent = {
@@ -86,7 +118,8 @@ function spend(budget: JsonObject, pod: JsonObject, context: WriteContext): void
     status: {
       ...status,
       disruptionsAllowed: allowed - 1,
-      disruptedPods: { ...objectAt(status, 'disruptedPods'), [podName]: seconds(context.now) },
+      disruptedPods: { ...disruptedPods, [podName]: seconds(context.now) },
+      ...(allowed === 1 && { conditions: exhaustedConditions(status, context.now) }),
     },
   };
   const { type } = builtIn('poddisruptionbudgets', 'policy');
@@ -106,61 +139,62 @@ function budgetsOf(store: Store, pod: JsonObject): JsonObject[] {
     );
 }
 
-/** Evicts a pod within the disruption budgets (A12). @throws {StatusError} 429, 500 */
+/** Checks that the pod is the one that a client has evicted. @throws {StatusError} 409 */
+function checkPreconditions(pod: JsonObject, { uid, resourceVersion }: DeleteOptions): void {
+  const metadata = objectAt(pod, 'metadata');
+  const refuse = (what: string, expected: string, actual: string, end: string): never => {
+    const why = `the ${what} in the precondition (${expected}) does not match the ${what} in record (${actual}). The object might have been ${end}`;
+    throw conflict({ kind: 'Pod', name: nameOf(pod) }, why);
+  };
+  const [actualUid, version] = [stringAt(metadata, 'uid'), stringAt(metadata, 'resourceVersion')];
+  if (uid !== undefined && uid !== actualUid) refuse('UID', uid, actualUid, 'deleted and then recreated');
+  if (resourceVersion !== undefined && resourceVersion !== version)
+    refuse('ResourceVersion', resourceVersion, version, 'modified');
+}
+
+/** Evicts a pod within the disruption budgets (A12). @throws {StatusError} 409, 429, 500 */
 export function evict(
   at: { readonly namespace: string; readonly name: string; readonly options: DeleteOptions },
   pods: Registry,
   context: WriteContext,
 ): void {
   const { object: pod } = pods.entry(at.namespace, at.name);
-  const remove = (): void => {
-    pods.delete(at.namespace, at.name, at.options, context);
-  };
-  if (
-    at.options.resourceVersion !== undefined &&
-    at.options.resourceVersion !== valueAt(pod, 'metadata', 'resourceVersion')
-  )
-    throw conflict(
-      { kind: 'pods', name: at.name },
-      `the ResourceVersion in the precondition (${at.options.resourceVersion}) does not match the ResourceVersion in record (${String(valueAt(pod, 'metadata', 'resourceVersion'))}). The object might have been modified`,
-    );
-  const mark = (): void => {
-    const phase = valueAt(pod, 'status', 'phase');
-    const ended =
-      phase === 'Succeeded' ||
-      phase === 'Failed' ||
-      valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined;
-    if (!context.dryRun && !ended) pods.put(disrupted(pod, context.now), pod);
-  };
-  if (ignoresBudgets(pod)) {
-    mark();
-    remove();
-    return;
+  if (!ignoresBudgets(pod)) {
+    const [budget, ...others] = budgetsOf(context.world.store, pod);
+    if (others.length > 0)
+      throw new StatusError(
+        500,
+        '',
+        'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+      );
+    if (budget && !unreadyMayGo(pod, budget)) spend(budget, pod, context);
   }
-  const found = budgetsOf(context.world.store, pod);
-  if (found.length > 1)
-    throw new StatusError(
-      500,
-      '',
-      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
-    );
-  const [budget] = found;
-  if (budget && !unreadyMayGo(pod, budget)) spend(budget, pod, context);
-  mark();
-  remove();
+  checkPreconditions(pod, at.options);
+  const phase = valueAt(pod, 'status', 'phase');
+  const isEnded =
+    phase === 'Succeeded' ||
+    phase === 'Failed' ||
+    valueAt(pod, 'metadata', 'deletionTimestamp') !== undefined;
+  if (!context.dryRun && !isEnded) pods.put(disrupted(pod, context.now), pod);
+  // the condition has made another version of the pod
+  const { resourceVersion: _version, ...options } = at.options;
+  pods.delete(at.namespace, at.name, options, context);
 }
 
 /** Returns the pod with a condition that names the eviction. */
 function disrupted(pod: JsonObject, now: number): JsonObject {
   const status = objectAt(pod, 'status');
+  const conditions = objectsAt(status, 'conditions');
+  const index = conditions.findIndex(({ type }) => type === 'DisruptionTarget');
+  const before = conditions[index];
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',
     lastProbeTime: null,
-    lastTransitionTime: seconds(now),
+    lastTransitionTime: before?.['status'] === 'True' ? before['lastTransitionTime'] : seconds(now),
     reason: 'EvictionByEvictionAPI',
     message: 'Eviction API: evicting',
   };
-  const others = objectsAt(status, 'conditions').filter((one) => one['type'] !== condition.type);
-  return { ...pod, status: { ...status, conditions: [...others, condition] } };
+  const all = index < 0 ? [...conditions, condition] : conditions.with(index, condition);
+  return { ...pod, status: { ...status, conditions: all } };
 }

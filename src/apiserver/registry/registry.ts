@@ -43,6 +43,9 @@ import type { WriteContext } from '../request/write-context.ts';
 import { longestPrefix, randomSuffix } from '../storage/names.ts';
 import { seconds } from '../../apimachinery/times.ts';
 
+/** How many names are generated at most for an object until one is free. */
+const nameAttempts = 8;
+
 /** Checks the namespace and name of an object, or of a collection without a name. @throws {StatusError} 400, 500 */
 export function checkKey(kind: Kind, namespace: string, name?: string): void {
   if (name !== undefined && kind.namespaced && namespace === '')
@@ -186,10 +189,10 @@ export class Registry {
         const standing = this.#store.get(this.#kind.storage, key);
         if (standing && orUpdate) return undefined;
         if (standing)
-          throw alreadyExists(
-            subjectOf(this.#kind, nameOf(finished)),
-            valueAt(standing.object, 'metadata', 'deletionTimestamp') !== undefined,
-          );
+          throw alreadyExists(subjectOf(this.#kind, nameOf(finished)), {
+            isDeleted: valueAt(standing.object, 'metadata', 'deletionTimestamp') !== undefined,
+            isGenerated: stringAt(objectAt(finished, 'metadata'), 'generateName') !== '',
+          });
         if (context.dryRun) return { object: finished, created: true };
         // allocated addresses may be in use by now
         if (version !== this.#store.version) this.strategy.allocate?.(finished, context);
@@ -217,7 +220,8 @@ export class Registry {
   #identified(object: JsonObject, context: WriteContext): JsonObject {
     const metadata = objectAt(object, 'metadata');
     const prefix = stringAt(metadata, 'generateName');
-    const name = stringAt(metadata, 'name') || (prefix && this.#generate(prefix, context));
+    const name =
+      stringAt(metadata, 'name') || (prefix && this.#generate(prefix, namespaceOf(object), context));
     return withMetadata(object, {
       ...(name && { name }),
       uid: context.world.random.uuid(),
@@ -225,8 +229,14 @@ export class Registry {
     });
   }
 
-  #generate(prefix: string, context: WriteContext): string {
-    return prefix.slice(0, longestPrefix) + randomSuffix(context.world.random);
+  /** Returns a name with the prefix that no object has, as far as a few attempts find one. */
+  #generate(prefix: string, namespace: string, { world }: WriteContext): string {
+    let name = '';
+    for (let attempt = 0; attempt < nameAttempts; attempt++) {
+      name = prefix.slice(0, longestPrefix) + randomSuffix(world.random);
+      if (!this.#store.get(this.#kind.storage, this.#key(namespace, name))) break;
+    }
+    return name;
   }
 
   /** @throws {StatusError} 422 for an invalid new object */

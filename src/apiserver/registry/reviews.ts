@@ -2,8 +2,9 @@ import type { Authenticator } from '../authentication/authenticator.ts';
 import type { Attributes } from '../authorization/attributes.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { type JsonObject, listAt, objectAt, stringAt } from '../../apimachinery/json.ts';
-import { badRequest, fault, invalid } from '../../apimachinery/status-error.ts';
+import { badRequest, fault, type FieldFault, invalid } from '../../apimachinery/status-error.ts';
 import { seconds } from '../../apimachinery/times.ts';
+import { reviewEvaluationError, reviewFieldSelector, reviewSelectorFaults } from './review-selectors.ts';
 import type { User } from '../authentication/users.ts';
 
 export interface ReviewDeps {
@@ -34,6 +35,7 @@ function attributesOf(spec: JsonObject, user: User): Attributes {
     };
   }
   const at = objectAt(spec, 'resourceAttributes');
+  const fieldSelector = reviewFieldSelector(spec);
   return {
     user,
     verb: stringAt(at, 'verb'),
@@ -42,9 +44,7 @@ function attributesOf(spec: JsonObject, user: User): Attributes {
     subresource: stringAt(at, 'subresource'),
     namespace: stringAt(at, 'namespace'),
     name: stringAt(at, 'name'),
-    ...(at['fieldSelector'] !== undefined && {
-      fieldSelector: stringAt(objectAt(at, 'fieldSelector'), 'rawSelector'),
-    }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
   };
 }
 
@@ -54,15 +54,32 @@ const namedUser = (spec: JsonObject): User => ({
   groups: listAt(spec, 'groups') as readonly string[],
 });
 
-function decided(authorizer: Authorizer, attributes: Attributes): JsonObject {
-  const decision = authorizer.decide(attributes);
-  return { allowed: decision.allowed, ...(decision.reason && { reason: decision.reason }) };
+function decided(authorizer: Authorizer, attributes: Attributes, spec: JsonObject): JsonObject {
+  const { allowed, reason } = authorizer.decide(attributes);
+  const evaluationError = reviewEvaluationError(spec);
+  return {
+    allowed,
+    ...(reason && { reason }),
+    ...(evaluationError !== undefined && { evaluationError }),
+  };
+}
+
+/** Returns the faults of a review that only holds for a namespace. */
+function localFaults(spec: JsonObject, namespace: string): readonly FieldFault[] {
+  if (spec['nonResourceAttributes'] !== undefined) {
+    const { path: Path = '', verb: Verb = '' } = objectAt(spec, 'nonResourceAttributes');
+    const why = 'disallowed on this kind of request';
+    return [fault.invalid('spec.nonResourceAttributes', { Path, Verb }, why)];
+  }
+  const requested = stringAt(objectAt(spec, 'resourceAttributes'), 'namespace');
+  if (spec['resourceAttributes'] === undefined || requested === namespace) return [];
+  return [fault.invalid('spec.resourceAttributes.namespace', requested, 'must match metadata.namespace')];
 }
 
 /** Checks the specification of an access review. @throws {StatusError} 422 */
-function checkSpec(object: JsonObject, needsUser: boolean): void {
+function checkSpec(object: JsonObject, needsUser: boolean, others: readonly FieldFault[] = []): void {
   const spec = objectAt(object, 'spec');
-  const faults = [];
+  const faults: FieldFault[] = [];
   const [resource, path] = [spec['resourceAttributes'], spec['nonResourceAttributes']];
   if (resource !== undefined && path !== undefined) {
     const { path: Path = '', verb: Verb = '' } = objectAt(spec, 'nonResourceAttributes');
@@ -79,8 +96,9 @@ function checkSpec(object: JsonObject, needsUser: boolean): void {
     );
   if (needsUser && stringAt(spec, 'user') === '' && listAt(spec, 'groups').length === 0)
     faults.push(fault.invalid('spec.user', '', 'at least one of user or group must be specified'));
-  // the kind in the error is the one that was sent
-  if (faults.length > 0) throw invalid(stringAt(object, 'kind'), 'authorization.k8s.io', '', faults);
+  faults.push(...reviewSelectorFaults(spec), ...others);
+  // kube-apiserver's errors name no kind here
+  if (faults.length > 0) throw invalid('', 'authorization.k8s.io', '', faults);
 }
 
 /** Answers reviews: SelfSubjectReview, TokenReview and access reviews. @throws {StatusError} */
@@ -97,23 +115,20 @@ export async function review(
       return { metadata: { creationTimestamp: seconds(at.now) }, status: { userInfo: userBody(at.user) } };
     case 'SelfSubjectAccessReview':
       checkSpec(object, false);
-      return { metadata: managed, spec, status: decided(deps.authorizer, attributesOf(spec, at.user)) };
+      return { metadata: managed, spec, status: decided(deps.authorizer, attributesOf(spec, at.user), spec) };
     case 'SubjectAccessReview':
       checkSpec(object, true);
       return {
         metadata: managed,
         spec,
-        status: decided(deps.authorizer, attributesOf(spec, namedUser(spec))),
+        status: decided(deps.authorizer, attributesOf(spec, namedUser(spec)), spec),
       };
     case 'LocalSubjectAccessReview': {
-      checkSpec(object, true);
-      const attributes = attributesOf(spec, namedUser(spec));
-      if (attributes.namespace !== at.namespace)
-        throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${at.namespace}`);
+      checkSpec(object, true, localFaults(spec, at.namespace));
       return {
         metadata: { ...managed, namespace: at.namespace },
         spec,
-        status: decided(deps.authorizer, attributes),
+        status: decided(deps.authorizer, attributesOf(spec, namedUser(spec)), spec),
       };
     }
     case 'SelfSubjectRulesReview':

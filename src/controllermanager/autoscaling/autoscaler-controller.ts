@@ -1,6 +1,5 @@
 import { isNotFound } from '../../api/client.ts';
 import { sameJson } from '../../apimachinery/json.ts';
-import { storedKinds } from '../../apimachinery/kinds.ts';
 import { messageOf } from '../../base/errors.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { kinds } from '../../controller/kinds.ts';
@@ -9,6 +8,7 @@ import type { ReconcileContext, Result } from '../../controller/reconcile.ts';
 import type { Client, Kind, Request } from '../../controller/types.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { ControllerContext } from '../context.ts';
+import { kindByName } from '../workload/kind-by-name.ts';
 import { nameOf, namespaceOf } from '../workload/objects.ts';
 import { evaluateMetric, type MetricFailure, type MetricResult, tolerancesOf } from './autoscaler-metrics.ts';
 import type { Autoscaler, MetricStatus, Scale } from './autoscaler-types.ts';
@@ -116,7 +116,7 @@ class AutoscalerReconciler {
     const { name, apiVersion = '', kind: kindName } = scaleTargetOf(autoscaler);
     const reference = { metadata: { namespace: namespaceOf(autoscaler), name } };
     try {
-      const kind = await this.#kindOf(apiVersion, kindName, signal);
+      const kind = await kindByName(this.#context.manager.apiReader, { apiVersion, kind: kindName }, signal);
       const scale: Scale = await this.#client.subResource('scale').get(kind, reference, { signal });
       const message = "the HPA controller was able to get the target's current scale";
       draft.condition('AbleToScale', 'True', { reason: 'SucceededGetScale', message });
@@ -128,25 +128,6 @@ class AutoscalerReconciler {
       draft.condition('AbleToScale', 'False', { reason: 'FailedGetScale', message });
       return undefined;
     }
-  }
-
-  /** Returns a kind by its name: a built-in one, or that of a CustomResourceDefinition. */
-  async #kindOf(apiVersion: string, name: string, signal: AbortSignal): Promise<Kind> {
-    const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
-    const builtIn = storedKinds.find((kind) => kind.group === group && kind.kind === name);
-    if (builtIn) return { ...builtIn, namespaced: true };
-    const { apiReader } = this.#context.manager;
-    const all = await apiReader.list(kinds.CustomResourceDefinition, { signal });
-    const custom = all.find(({ spec }) => spec.group === group && spec.names.kind === name);
-    if (!custom) throw new Error(`no matches for kind "${name}" in group "${group ?? ''}"`);
-    const served = version ?? custom.spec.versions[0]?.name ?? '';
-    return {
-      group: group ?? '',
-      version: served,
-      kind: name,
-      resource: custom.spec.names.plural,
-      namespaced: true,
-    };
   }
 
   async #scale(autoscaler: Autoscaler, target: Target, step: Step): Promise<void> {

@@ -13,7 +13,7 @@ import { excessTerminated, outOfService, Quarantine, unscheduledTerminating } fr
 /** The time between two collections, ms. */
 const periodMs = 20_000;
 
-/** Starts the controller that deletes pods that nobody else ends: of nodes that are gone, and terminated ones in excess. */
+/** Starts the controller that deletes pods without a working kubelet: those of nodes that are gone, and terminated ones in excess. */
 export function addPodGarbageCollector({ manager, clock }: ControllerContext): void {
   const { client, apiReader: reader, logger } = manager;
   const collector = new PodGarbageCollector({ client, reader, clock, logger });

@@ -1,17 +1,22 @@
 import { seconds } from '../../apimachinery/times.ts';
-import { isActive, isReady } from '../workload/pods.ts';
-import { nameOf, scaledValue, withCondition } from '../workload/objects.ts';
-import type { Pod } from '../workload/types.ts';
 import type { kinds } from '../../controller/kinds.ts';
 import type { ObjectOf } from '../../controller/types.ts';
+import type { LabelSelector } from '../../kube/label-selector.ts';
+import { isDeleted, nameOf, scaledValue, withCondition } from '../workload/objects.ts';
+import { isReady } from '../workload/pods.ts';
+import type { Condition, Pod } from '../workload/types.ts';
 
 export type Budget = ObjectOf<typeof kinds.PodDisruptionBudget>;
-type Status = NonNullable<Budget['status']>;
+export type BudgetStatus = NonNullable<Budget['status']>;
 
 /** How long an eviction that was granted counts although its pod is not being deleted yet, ms. */
 const grantedMs = 120_000;
 
-/** Returns how many pods must stay healthy, of how many that are wanted. */
+/** True for a budget by whose share of the pods' controllers the limit is computed: `maxUnavailable`, or a percentage. */
+export const needsSizes = ({ spec }: Budget): boolean =>
+  spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
+
+/** Returns how many pods must stay healthy, of how many that there should be. */
 function limitsOf(
   { spec }: Budget,
   pods: number,
@@ -24,46 +29,94 @@ function limitsOf(
   return minAvailable === undefined ? [0, 0] : [scaledValue(minAvailable, expected, 'up'), expected];
 }
 
+type StatusConditions = NonNullable<BudgetStatus['conditions']>;
+
+function conditionsWith(
+  { status }: Budget,
+  condition: Pick<Condition, 'status' | 'reason' | 'message'> & { readonly observedGeneration: number },
+  now: number,
+): StatusConditions {
+  const all = withCondition(status?.conditions, { type: 'DisruptionAllowed', ...condition }, seconds(now));
+  return all as unknown as StatusConditions;
+}
+
+/** What a budget has come to. */
+export interface BudgetPlan {
+  readonly status: BudgetStatus;
+  /** When an eviction that was granted no longer counts, in ms from now; absent: none is open. */
+  readonly after?: number;
+  /** Pods that should have been deleted after their eviction, and were not. */
+  readonly notDeleted: readonly Pod[];
+}
+
 /**
  * Returns the status of a budget.
  *
- * @param wanted how many pods the controllers of the pods want
+ * @param expected how many pods the controllers of the pods call for
  */
 export function budgetStatus(
   budget: Budget,
   pods: readonly Pod[],
   { expected, now }: { readonly expected: number; readonly now: number },
-): { readonly status: Status; readonly after?: number } {
-  const active = pods.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
-  const [desiredHealthy, expectedPods] = limitsOf(budget, active.length, expected);
-  const granted = Object.entries(budget.status?.disruptedPods ?? {}).filter(
-    ([name, at]) =>
-      Date.parse(at) + grantedMs > now && active.some((pod) => nameOf(pod) === name && isActive(pod)),
-  );
-  const names = new Set(granted.map(([name]) => name));
-  const healthy = active.filter((pod) => isActive(pod) && isReady(pod) && !names.has(nameOf(pod))).length;
-  const allowed = expectedPods > 0 ? Math.max(0, healthy - desiredHealthy) : 0;
-  const reason = allowed > 0 ? 'SufficientPods' : 'InsufficientPods';
+): BudgetPlan {
+  const [desiredHealthy, expectedPods] = limitsOf(budget, pods.length, expected);
+  const present = pods.filter((pod) => !isDeleted(pod));
+  const disrupted = new Map(Object.entries(budget.status?.disruptedPods ?? {}));
+  const dueAt = (pod: Pod): number => Date.parse(disrupted.get(nameOf(pod)) ?? '') + grantedMs;
+  const evicted = present.filter((pod) => disrupted.has(nameOf(pod)));
+  const open = evicted.filter((pod) => dueAt(pod) > now);
+  const currentHealthy = present.filter((pod) => isReady(pod) && !open.includes(pod)).length;
+  const allowed = expectedPods > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0;
   const observedGeneration = budget.metadata?.generation ?? 0;
   const condition = {
-    type: 'DisruptionAllowed',
     status: allowed > 0 ? 'True' : 'False',
-    reason,
+    reason: allowed > 0 ? 'SufficientPods' : 'InsufficientPods',
     message: '',
     observedGeneration,
-  };
-  const conditions = withCondition(budget.status?.conditions, condition, seconds(now));
-  const waits = granted.map(([, at]) => Date.parse(at) + grantedMs - now);
+  } as const;
+  const entries = open.map((pod) => [nameOf(pod), disrupted.get(nameOf(pod)) ?? ''] as const);
   return {
     status: {
       observedGeneration,
-      ...(granted.length > 0 && { disruptedPods: Object.fromEntries(granted) }),
+      ...(open.length > 0 && { disruptedPods: Object.fromEntries(entries) }),
       disruptionsAllowed: allowed,
-      currentHealthy: healthy,
+      currentHealthy,
       desiredHealthy,
       expectedPods,
-      conditions: conditions as unknown as NonNullable<Status['conditions']>,
+      conditions: conditionsWith(budget, condition, now),
     },
-    ...(waits.length > 0 && { after: Math.max(1, Math.min(...waits)) }),
+    ...(open.length > 0 && { after: Math.max(1, Math.min(...open.map(dueAt)) - now) }),
+    notDeleted: evicted.filter((pod) => !open.includes(pod)),
   };
+}
+
+/** Returns the status of a budget that cannot be computed: no eviction is granted, and the condition says why. */
+export function failedStatus(budget: Budget, message: string, now: number): BudgetStatus {
+  const { status } = budget;
+  const condition = {
+    status: 'False',
+    reason: 'SyncFailed',
+    message,
+    observedGeneration: status?.observedGeneration ?? 0,
+  } as const;
+  return {
+    currentHealthy: 0,
+    desiredHealthy: 0,
+    expectedPods: 0,
+    ...status,
+    disruptionsAllowed: 0,
+    conditions: conditionsWith(budget, condition, now),
+  };
+}
+
+/** Returns a selector as kube-controller-manager writes it in Events. */
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const labels = Object.entries(matchLabels)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, value]) => `${key}: ${value},`);
+  const terms = matchExpressions.map(
+    ({ key, operator, values = [] }) =>
+      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`,
+  );
+  return `&LabelSelector{MatchLabels:map[string]string{${labels.join('')}},MatchExpressions:[]LabelSelectorRequirement{${terms.join('')}},}`;
 }

@@ -142,7 +142,8 @@ const oneValue: ValuesRule = function* (field, values) {
   if (values.length !== 1)
     yield required(field, "must be specified single value when `operator` is 'Lt' or 'Gt'");
 };
-const setOperators: Readonly<Record<string, ValuesRule>> = {
+/** Operators of label selectors. */
+export const setOperators: Readonly<Record<string, ValuesRule>> = {
   In: someValues,
   NotIn: someValues,
   Exists: noValues,

@@ -77,7 +77,7 @@ test('the conditions of a terminating namespace say what is left and which final
   expect((await call(server, 'GET', at('held'))).status).toBe(404);
 });
 
-test('the content stays until the pods are gone, and pods that outlast their grace are told', async () => {
+test('the content stays until the pods are gone, and pods that outlast their grace period are reported', async () => {
   await create('/api/v1/namespaces', { metadata: { name: 'busy' } });
   const pod = {
     metadata: { name: 'web' },

@@ -79,7 +79,7 @@ test('pods that start use nothing yet, pods that end do not count', () => {
   expect(propose(uses, { pods, currentReplicas: 2 }).replicas).toBe(2);
 });
 
-test('what is missing is said', () => {
+test('missing pods and metrics are errors', () => {
   expect(() => propose({}, { pods: [] })).toThrow(
     'no pods returned by selector while calculating replica count',
   );

@@ -32,6 +32,7 @@ import {
   badRequest,
   conflict,
   fault,
+  invalid,
   linesOf,
   methodNotAllowed,
   StatusError,
@@ -90,6 +91,9 @@ const evictionBody: Expected = {
   internal: 'policy.Eviction',
   fits: (apiVersion) => apiVersion === 'policy/v1' || apiVersion === 'policy/v1beta1',
 };
+
+/** The option by which an object that cannot be read is deleted. */
+const unsafeDelete = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 
 /** Content types that the route of logs produces; a log itself is always text. */
 const logTypes: readonly string[] = ['text/plain', ...mediaTypes];
@@ -241,6 +245,14 @@ export class Subresources {
   #evicted(call: Call, { object, context: requestContext }: CreateRequest): JsonObject {
     if (nameOf(object) !== call.target.name)
       throw badRequest('name in URL does not match name in Eviction object');
+    if (valueAt(object, 'deleteOptions', unsafeDelete) === true)
+      throw invalid('Eviction', 'policy', nameOf(object), [
+        fault.invalid(
+          `deleteOptions.${unsafeDelete}`,
+          true,
+          'can not be set for pod eviction, try after removing the option',
+        ),
+      ]);
     const registry = this.#deps.resources.registry(builtIn('pods'));
     const deleteOptions = object['deleteOptions'];
     const options = readDeleteOptions(

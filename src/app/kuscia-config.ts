@@ -74,8 +74,8 @@ export function kusciaSettings(document: unknown, command: KusciaCommand, folder
     NodeIP: 'node-ip',
     allowPrivileged: "!the API server's admission decides which pods are privileged",
     ...{ capacity: '', log: '', source: '', framework: '', provider: '', node: '' },
-    registry: "!give pods imagePullSecrets, or put a config.json with credentials into the agent's directory",
-    ...{ cert: '', plugins: '' },
+    ...{ registry: '', cert: '', plugins: '', domainCAFile: '', domainCAKeyFile: '' },
+    ...{ logsPath: '!the log goes to stderr', stdoutPath: '!set podLogsDir (--pod-logs-dir) instead' },
   });
   const provider = fieldsOf('provider', top['provider']);
   const runtime = textOf(provider, 'runtime', 'provider') ?? 'runc';
@@ -85,8 +85,12 @@ export function kusciaSettings(document: unknown, command: KusciaCommand, folder
       'invalid_argument',
       `provider.runtime: ${JSON.stringify(runtime)} is unknown; known are ${Object.keys(runtimes).join(', ')}`,
     );
-  if (top['namespace'] !== undefined)
-    reading.notes.push('namespace: pods of every namespace that are bound to the node are run');
+  const namespace = textOf(top, 'namespace', '');
+  if (namespace !== undefined && name !== 'kubernetes')
+    reading.notes.push(
+      `namespace: pods of every namespace that are bound to the node are run; bind only pods of ${namespace}`,
+    );
+  readRegistry(reading, fieldsOf('registry', top['registry']), name);
   readNode(reading, top, command);
   if (command !== 'explain') reading.flag('provider', name);
   const capacity = fieldsOf('capacity', top['capacity']);
@@ -96,7 +100,7 @@ export function kusciaSettings(document: unknown, command: KusciaCommand, folder
       reading.notes.push(
         `capacity.${key}: the node has what the machine has; use --system-reserved to lower it`,
       );
-  readProvider(reading, provider, { name, capacity, command, folder });
+  readProvider(reading, provider, { name, capacity, command, folder, namespace });
   if (command !== 'explain') readPlugins(reading, top);
   return { flags: reading.flags, notes: reading.notes };
 }
@@ -137,12 +141,14 @@ interface ProviderReading {
   readonly capacity: Fields;
   readonly command: KusciaCommand;
   readonly folder: string;
+  /** The namespace whose pods are run. */
+  readonly namespace: string | undefined;
 }
 
 function readProvider(
   reading: Reading,
   provider: Fields,
-  { name, capacity, command, folder }: ProviderReading,
+  { name, capacity, command, folder, namespace }: ProviderReading,
 ): void {
   reading.section('provider', provider, { runtime: '', cri: '', k8s: '' });
   if (name === 'cri') {
@@ -160,15 +166,19 @@ function readProvider(
     if (dns.length > 0) reading.flag('cluster-dns', dns.join(','));
   }
   if (name !== 'kubernetes' || command === 'explain') return;
-  const settings = backingSettings(reading, fieldsOf('provider.k8s', provider['k8s']), folder);
+  const settings = backingSettings(reading, fieldsOf('provider.k8s', provider['k8s']), { folder, namespace });
   const { pods: _pods, storage, ...amounts } = capacity;
   const node = { ...amounts, ...(storage !== undefined && { 'ephemeral-storage': storage }) };
   if (Object.keys(node).length > 0) settings['capacity'] = texts(node);
   reading.flag('provider-config', JSON.stringify(settings));
 }
 
-/** The settings of the kubernetes provider. */
-function backingSettings(reading: Reading, k8s: Fields, folder: string): Record<string, unknown> {
+/** The settings of the kubernetes provider. With a namespace, pods of others are refused; several agents always share a lease. */
+function backingSettings(
+  reading: Reading,
+  k8s: Fields,
+  { folder, namespace }: Pick<ProviderReading, 'folder' | 'namespace'>,
+): Record<string, unknown> {
   reading.section('provider.k8s', k8s, {
     ...{
       kubeconfigFile: '',
@@ -178,21 +188,27 @@ function backingSettings(reading: Reading, k8s: Fields, folder: string): Record<
       annotationsToAdd: '',
       qps: '',
       burst: '',
+      runtimeClassName: '',
     },
     endpoint: '!the address of the backing cluster comes from the kubeconfig',
     timeout: '!each request has a deadline of its own',
     backend: '!backing pods are the same for all kinds of clusters',
   });
   const dns = reading.section('provider.k8s.dns', k8s['dns'], {
-    ...{ policy: '', servers: '', searches: '' },
+    ...{ servers: '', searches: '' },
+    policy: '!pods keep the dnsPolicy of their spec; servers and searches are added',
     resolverConfig: '!name the servers in provider.k8s.dns.servers',
   });
   const kubeconfig = textOf(k8s, 'kubeconfigFile', 'provider.k8s');
   const nameservers = textsOf(dns, 'servers', 'provider.k8s.dns');
   const searches = textsOf(dns, 'searches', 'provider.k8s.dns');
+  const backing = textOf(k8s, 'namespace', 'provider.k8s') ?? 'default';
+  const runtimeClassName = textOf(k8s, 'runtimeClassName', 'provider.k8s');
   return {
     ...(kubeconfig !== undefined && { kubeconfig: resolve(folder, kubeconfig) }),
-    namespace: textOf(k8s, 'namespace', 'provider.k8s') ?? 'default',
+    ...(namespace === undefined ? { namespace: backing } : { namespaces: { [namespace]: backing } }),
+    leaderElection: { namespace: backing },
+    ...(runtimeClassName !== undefined && { runtimeClassName }),
     ...(k8s['labelsToAdd'] !== undefined && { labels: k8s['labelsToAdd'] }),
     ...(k8s['annotationsToAdd'] !== undefined && { annotations: k8s['annotationsToAdd'] }),
     ...(nameservers.length + searches.length > 0 && {
@@ -201,6 +217,32 @@ function backingSettings(reading: Reading, k8s: Fields, folder: string): Record<
     ...(k8s['qps'] !== undefined && { qps: k8s['qps'] }),
     ...(k8s['burst'] !== undefined && { burst: k8s['burst'] }),
   };
+}
+
+/** Names the registries whose credentials must be given in another way. Their secrets are not printed. */
+function readRegistry(reading: Reading, registry: Fields, name: string): void {
+  const { default: standard, allows = [], ...others } = registry;
+  if (!Array.isArray(allows))
+    throw new AgentError('invalid_argument', 'registry.allows: must be a list of registries');
+  for (const key of Object.keys(others)) reading.notes.push(`registry.${key}: has no meaning here`);
+  const entries = [
+    ...(standard === undefined ? [] : [['registry.default', standard] as const]),
+    ...(allows as readonly unknown[]).map((entry, index) => [`registry.allows[${index}]`, entry] as const),
+  ];
+  for (const [path, entry] of entries) {
+    const fields = fieldsOf(path, entry);
+    const of = textOf(fields, 'repository', path) ?? textOf(fields, 'serverAddress', path) ?? 'all images';
+    const secret = textOf(fields, 'secretName', path);
+    reading.notes.push(`${path} (${of}): ${credentialAdvice(name, secret)}`);
+  }
+}
+
+function credentialAdvice(name: string, secret: string | undefined): string {
+  if (name === 'kubernetes')
+    return 'the backing cluster pulls the images: name pull secrets of its namespace in imagePullSecrets of the provider settings';
+  return secret === undefined
+    ? "put its credentials into a config.json in the agent's data directory, as docker login writes it"
+    : `name the secret in the pods: imagePullSecrets: [{ name: ${secret} }]`;
 }
 
 const texts = (fields: Fields): Fields =>
@@ -223,7 +265,8 @@ function textsOf(fields: Fields, key: string, path: string): readonly string[] {
 function readPlugins(reading: Reading, top: Fields): void {
   const list = top['plugins'] ?? [];
   if (!Array.isArray(list)) throw new AgentError('invalid_argument', 'plugins: must be a list');
-  const cert = fieldsOf('cert', top['cert']);
+  const domain = { signingCertFile: top['domainCAFile'], signingKeyFile: top['domainCAKeyFile'] };
+  const cert = { ...domain, ...fieldsOf('cert', top['cert']) };
   for (const [index, entry] of (list as readonly unknown[]).entries()) {
     const plugin = fieldsOf(`plugins[${index}]`, entry);
     const name = textOf(plugin, 'name', `plugins[${index}]`) ?? '';
@@ -240,9 +283,13 @@ function readPlugins(reading: Reading, top: Fields): void {
           'middleware',
           `envImport=${JSON.stringify(importedEnv(fieldsOf(where, plugin['config']), where))}`,
         );
+        reading.notes.push(`plugins[${index}] (env-import): selectors match labels of pods, not of images`);
         break;
       case 'cert-issuance':
         reading.flag('middleware', `podCertificates=${JSON.stringify(authorityOf(cert))}`);
+        reading.notes.push(
+          `plugins[${index}] (cert-issuance): every pod gets tls.crt, tls.key and ca.crt in /var/run/podtender/certificates`,
+        );
         break;
       case 'bandwidth-filter':
         reading.flag('middleware', `resourceFilter=${JSON.stringify({ remove: ['kuscia.secretflow/*'] })}`);
@@ -250,7 +297,7 @@ function readPlugins(reading: Reading, top: Fields): void {
       default:
         reading.notes.push(
           name === 'image-security'
-            ? `plugins[${index}] (image-security): name the allowed digests with --middleware 'imageAllowList={"digests":[…]}'`
+            ? `plugins[${index}] (image-security): images are checked by digest, not by the annotation kuscia.secretflow/image-id: name the digest in the image, and require it with --middleware 'imageAllowList={"digests":[…],"requireDigest":true}'`
             : `plugins[${index}]: ${JSON.stringify(name)} has no meaning here`,
         );
     }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { kusciaSettings, withKusciaConfig } from '../../src/app/kuscia-config.ts';
+import { kubernetesSettings } from '../../src/providers/kubernetes/index.ts';
 
 const written = (text: string): string => {
   const dir = mkdtempSync(join(tmpdir(), 'kuscia-'));
@@ -60,7 +61,7 @@ describe('kusciaSettings', () => {
   });
 
   test('pods in a second cluster: the settings of the kubernetes provider', () => {
-    const { flags } = kusciaSettings(
+    const { flags, notes } = kusciaSettings(
       {
         capacity: { cpu: 8, storage: '1Ti' },
         provider: {
@@ -69,13 +70,19 @@ describe('kusciaSettings', () => {
             kubeconfigFile: 'b.conf',
             namespace: 'alice',
             labelsToAdd: { a: 'b' },
-            dns: { servers: ['192.0.2.53'] },
+            dns: { servers: ['192.0.2.53'], policy: 'None' },
+            runtimeClassName: 'gvisor',
           },
         },
+        registry: { default: { repository: 'r.example/a', username: 'u', password: 'hidden' } },
       },
       'run',
       '/etc/kuscia',
     );
+    expect(notes).toEqual([
+      'registry.default (r.example/a): the backing cluster pulls the images: name pull secrets of its namespace in imagePullSecrets of the provider settings',
+      'provider.k8s.dns.policy: pods keep the dnsPolicy of their spec; servers and searches are added',
+    ]);
     expect(flags).toContain('--provider=kubernetes');
     const config = flags
       .find((flag) => flag.startsWith('--provider-config='))
@@ -83,6 +90,8 @@ describe('kusciaSettings', () => {
     expect(JSON.parse(config ?? '')).toEqual({
       kubeconfig: '/etc/kuscia/b.conf',
       namespace: 'alice',
+      leaderElection: { namespace: 'alice' },
+      runtimeClassName: 'gvisor',
       labels: { a: 'b' },
       dns: { nameservers: ['192.0.2.53'] },
       capacity: { cpu: '8', 'ephemeral-storage': '1Ti' },
@@ -118,7 +127,52 @@ describe('kusciaSettings', () => {
     expect(notes).toContain('plugins[4]: "other" has no meaning here');
   });
 
+  test('a namespace is mapped to that of the backing cluster, and pods of others are refused', () => {
+    const document = { namespace: 'alice', provider: { runtime: 'runk', k8s: { namespace: 'bk' } } };
+    const { flags, notes } = kusciaSettings(document, 'run', '/');
+    const config = flags.find((flag) => flag.startsWith('--provider-config='))?.split('=')[1];
+    expect(kubernetesSettings(JSON.parse(config ?? ''))).toEqual({
+      namespaces: { alice: 'bk' },
+      leaderElection: { namespace: 'bk' },
+    });
+    expect(notes).toEqual([]);
+  });
+
+  test('registries are named one by one, without their secrets', () => {
+    const { notes } = kusciaSettings(
+      {
+        namespace: 'alice',
+        registry: {
+          default: { serverAddress: 'r.example', username: 'u', password: 'hidden' },
+          allows: [{ repository: 'r.example/a', secretName: 'pull' }],
+        },
+        plugins: [{ name: 'image-security' }],
+      },
+      'run',
+      '/',
+    );
+    expect(notes.join('\n')).not.toContain('hidden');
+    expect(notes).toEqual([
+      'namespace: pods of every namespace that are bound to the node are run; bind only pods of alice',
+      "registry.default (r.example): put its credentials into a config.json in the agent's data directory, as docker login writes it",
+      'registry.allows[0] (r.example/a): name the secret in the pods: imagePullSecrets: [{ name: pull }]',
+      expect.stringMatching(/^plugins\[0\] \(image-security\): images are checked by digest/),
+    ]);
+  });
+
+  test('the authority of the domain signs certificates when there is no other', () => {
+    const document = {
+      domainCAFile: '/d.crt',
+      domainCAKeyFile: '/d.key',
+      plugins: [{ name: 'cert-issuance' }],
+    };
+    expect(kusciaSettings(document, 'run', '/').flags).toContain(
+      '--middleware=podCertificates={"authority":{"certFile":"/d.crt","keyFile":"/d.key"}}',
+    );
+  });
+
   test.each([
+    [{ registry: { allows: {} } }, /registry.allows: must be a list of registries/],
     [[], /the file: must be a map/],
     [{ provider: { runtime: 'runz' } }, /provider.runtime: "runz" is unknown; known are runc, runp, runk/],
     [{ plugins: {} }, /plugins: must be a list/],

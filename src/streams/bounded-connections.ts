@@ -31,6 +31,8 @@ export interface ConnectionLimits {
 
 /** Requests of one connection that may be queued; one packet holds about 2,600 of the shortest. */
 const mostQueued = 4096;
+/** Listeners of one response: filters for its end, and the streams of its body; Node warns from 11 on. */
+const mostListeners = 24;
 
 /** The state of one connection. */
 interface Connection {
@@ -317,6 +319,7 @@ export class BoundedConnections {
       return;
     }
     this.#pace(connection, socket);
+    response.setMaxListeners(mostListeners);
     response.once('close', () => {
       connection.open--;
       if (!this.#all.has(connection)) return;

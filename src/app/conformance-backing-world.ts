@@ -12,16 +12,21 @@ import type { ProviderWorld } from '../conformance/world.ts';
 import type { Node } from '../kube/types.ts';
 import type { KubernetesProvider, KubernetesProviderOptions } from '../providers/kubernetes/index.ts';
 import type { ProcessRuntime } from '../providers/process/index.ts';
-import { lawFolder } from './conformance-world-parts.ts';
+import { nodeServer } from './conformance-servers.ts';
+import { CallFaults, lawFolder } from './conformance-world-parts.ts';
 
 const backingNode = 'backing';
 const namespace = 'podtender';
+/** The client's methods behind the provider's calls; listings and statuses come from a watch. */
+const backingCalls = { listPods: '', getPodStatus: '', killPod: 'delete', syncPod: 'create' };
 /** How long the backing node may take until it is ready, ms. */
 const readyMs = 60_000;
 
 /** A cluster for backing pods: an embedded API server and a whole node whose containers are processes. */
 interface BackingBed {
   readonly connection: KubernetesProviderOptions['connection'];
+  /** Whether commands can have a terminal. */
+  readonly hasTerminals: boolean;
   stop(): Promise<void>;
 }
 
@@ -37,16 +42,21 @@ export async function kubernetesWorld(): Promise<ProviderWorld> {
     throw reason;
   });
   const opened: KubernetesProvider[] = [];
+  const faults = new CallFaults(backingCalls);
+  const client = createApiClient(bed.connection, { clock, random, logger, qps: 0 });
   const open = (): KubernetesProvider => {
-    const { connection } = bed;
-    const provider = new Provider({ connection, namespace, nodeName: 'conformance', clock, random, logger });
+    const parts = { connection: bed.connection, client: faults.around(client), clock, random, logger };
+    const provider = new Provider({ ...parts, namespace, nodeName: 'conformance' });
     opened.push(provider);
     return provider;
   };
   return {
     provider: open(),
-    abilities: ['commands', 'hooks'],
-    lacks: ['backOff', 'startReports'],
+    abilities: ['commands', 'hooks', 'probes', ...(bed.hasTerminals ? (['terminals'] as const) : [])],
+    lacks: ['backOff', 'startReports', 'reads'],
+    serve: nodeServer,
+    failNext: faults.failNext,
+    hangNext: faults.hangNext,
     agent: () => ({ rootDir: join(dir, 'agent'), makeProvider: open }),
     restart: async () => {
       await opened.at(-1)?.close();
@@ -54,6 +64,7 @@ export async function kubernetesWorld(): Promise<ProviderWorld> {
     },
     close: async () => {
       await Promise.all(opened.map((provider) => provider.close()));
+      await client.close();
       await bed.stop();
       await remove();
     },
@@ -107,7 +118,8 @@ async function startBacking(dir: string): Promise<BackingBed> {
     await stop();
     throw reason;
   }
-  return { connection: { server: server.url, ca: server.ca, ...server.admin }, stop };
+  const connection = { server: server.url, ca: server.ca, ...server.admin };
+  return { connection, hasTerminals: runtime.host.terminal !== undefined, stop };
 }
 
 const clientOf = (

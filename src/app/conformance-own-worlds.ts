@@ -9,7 +9,7 @@ import type { Behaviour, MakeWorld, ProviderWorld } from '../conformance/world.t
 import { hostMounter } from '../containers/volumes/mounter.ts';
 import type { CriRuntime } from '../providers/cri/index.ts';
 import type { Pod } from '../kube/types.ts';
-import { lawFolder, NodeProbes, RuntimeFaults } from './conformance-world-parts.ts';
+import { lawFolder, NodeProbes, CallFaults } from './conformance-world-parts.ts';
 
 /** Makes worlds of the memory provider, on a clock that the suite moves. */
 export async function memoryWorld(): Promise<ProviderWorld> {
@@ -50,7 +50,7 @@ export const criWorlds =
     const { connectCri, podEventsOf, runtimeHealthOf, validateCri } =
       await import('../providers/cri/index.ts');
     const { dir, remove } = await lawFolder();
-    const faults = new RuntimeFaults();
+    const faults = new CallFaults();
     const probes = new NodeProbes();
     const open = async () => {
       const runtime = connectCri(endpoint, { clock: systemClock });

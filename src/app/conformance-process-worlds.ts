@@ -8,7 +8,7 @@ import { hostMounter } from '../containers/volumes/mounter.ts';
 import type { ProcessPowers, ProcessRuntime } from '../providers/process/index.ts';
 import { conformanceImage } from './conformance-image.ts';
 import { busyboxServer, nodeServer } from './conformance-servers.ts';
-import { lawFolder, NodeProbes, RuntimeFaults } from './conformance-world-parts.ts';
+import { lawFolder, NodeProbes, CallFaults } from './conformance-world-parts.ts';
 
 /** A runtime of processes that is open. */
 interface OpenRuntime {
@@ -79,7 +79,7 @@ export async function ociWorlds(archive?: string): Promise<MakeWorld> {
 async function runtimeWorld(kind: RuntimeKind): Promise<ProviderWorld> {
   const { runtimeName, image, mountsVolumes = false } = kind;
   const { dir, remove } = await lawFolder();
-  const faults = new RuntimeFaults();
+  const faults = new CallFaults();
   const probes = new NodeProbes();
   const options = { runtimeName, podLogsRoot: join(dir, 'logs') };
   const open = async () => {

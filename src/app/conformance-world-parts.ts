@@ -19,36 +19,45 @@ const runtimeCalls = {
   syncPod: 'runPodSandbox',
 } as const;
 
-/** A call without an answer; as a remote one it rejects when it is cancelled. */
-const untilCancelled = (options: unknown): Promise<never> =>
+/** A call without an answer; as a remote one it rejects when it is cancelled. @param args one of them has the signal */
+const untilCancelled = (args: readonly unknown[]): Promise<never> =>
   new Promise((_, reject) => {
-    const { signal } = (options ?? {}) as CallOptions;
+    const { signal } = (args.findLast((one) => hasSignal(one)) ?? {}) as CallOptions;
     signal?.addEventListener('abort', () => {
       reject(AgentError.from(signal.reason));
     });
   });
 
-/** Calls of a container runtime that are made to fail or to hang, once each. */
-export class RuntimeFaults {
+const hasSignal = (argument: unknown): boolean =>
+  typeof argument === 'object' && argument !== null && 'signal' in argument;
+
+/** Calls of a backend that are made to fail or to hang, once each. */
+export class CallFaults {
+  readonly #methods: Readonly<Record<keyof typeof runtimeCalls, string>>;
   readonly #next = new Map<string, Error | 'hangs'>();
 
-  readonly failNext: NonNullable<ProviderWorld['failNext']> = (call, reason) => {
-    this.#next.set(runtimeCalls[call], reason);
+  /** @param methods the backend's method that fails for each call of its provider. Default: those of a container runtime */
+  constructor(methods: Readonly<Record<keyof typeof runtimeCalls, string>> = runtimeCalls) {
+    this.#methods = methods;
+  }
+
+  readonly failNext = (call: keyof typeof runtimeCalls, reason: Error): void => {
+    this.#next.set(this.#methods[call], reason);
   };
 
   readonly hangNext: NonNullable<ProviderWorld['hangNext']> = (call) => {
-    this.#next.set(runtimeCalls[call], 'hangs');
+    this.#next.set(this.#methods[call], 'hangs');
   };
 
-  around<T extends object>(runtime: T): T {
-    return new Proxy(runtime, {
+  around<T extends object>(backend: T): T {
+    return new Proxy(backend, {
       get: (of, name) => {
         const value: unknown = Reflect.get(of, name, of);
         if (typeof value !== 'function') return value;
         return (...args: readonly unknown[]): unknown => {
           const reason = this.#next.get(String(name));
           this.#next.delete(String(name));
-          if (reason === 'hangs') return untilCancelled(args[1]);
+          if (reason === 'hangs') return untilCancelled(args);
           return reason ? Promise.reject(reason) : (Reflect.apply(value, of, args) as unknown);
         };
       },

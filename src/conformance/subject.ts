@@ -19,6 +19,7 @@ const abilityTexts: Readonly<Record<Ability, string>> = {
   commands: 'commands: containers that run the command of their spec',
   hooks: 'hooks: postStart and preStop handlers of containers',
   terminals: 'terminals: commands with a terminal',
+  probes: 'probes: probes that the backend runs',
 };
 
 /** Makes the `needs` of a clause: abilities, and optional methods of the provider. */

@@ -58,16 +58,17 @@ export interface ProviderWorld {
 
 /**
  * What the backend of a provider can do: containers run the `command` of their spec (`commands`: a shell and the usual programs), and their
- * `lifecycle` handlers (`hooks`), and commands can have a terminal (`terminals`).
+ * `lifecycle` handlers (`hooks`), commands can have a terminal (`terminals`), and the backend of a provider with `probedBy: 'provider'` really
+ * runs the probes (`probes`).
  */
-export type Ability = 'commands' | 'hooks' | 'terminals';
+export type Ability = 'commands' | 'hooks' | 'terminals' | 'probes';
 
 /**
  * What a backend may lack: a back-off that syncs report (`backOff`: it restarts containers by itself), commands that really run in
  * containers (`exec`), events of the runtime behind `onPodEvent` (`events`), `sidecars`, and syncs that report failed starts
- * (`startReports`: it starts containers after the sync).
+ * (`startReports`: it starts containers after the sync), and calls of the backend behind listings and statuses (`reads`: they come from a watch).
  */
-export type Lack = 'backOff' | 'exec' | 'events' | 'sidecars' | 'startReports';
+export type Lack = 'backOff' | 'exec' | 'events' | 'sidecars' | 'startReports' | 'reads';
 
 /** What an agent is made of: its folder, and how it makes the provider that is checked. */
 export type AgentAround = Pick<AgentOptions, 'rootDir' | 'makeProvider' | 'mountsVolumes'>;

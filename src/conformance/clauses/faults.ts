@@ -6,6 +6,9 @@ const area = 'faults';
 type Needs = NonNullable<Clause['needs']>;
 const failing: Needs = ({ failNext }) => (failNext ? undefined : 'failNext: calls that can be made to fail');
 
+const failingReads: Needs = (world) =>
+  failing(world) ?? (world.lacks?.includes('reads') ? 'reads: listings that call the backend' : undefined);
+
 const rejects = async (call: Promise<unknown>): Promise<boolean> =>
   call.then(
     () => false,
@@ -80,7 +83,7 @@ const fails: readonly Clause[] = [
     area,
     rule: 'R70',
     law: 'A listing that fails rejects; it is never empty or shorter instead.',
-    needs: failing,
+    needs: failingReads,
     async check(t) {
       await t.started(t.behaving(t.pod(), {}));
       fail(t, 'listPods');
@@ -92,7 +95,7 @@ const fails: readonly Clause[] = [
     area,
     rule: 'R230',
     law: 'A status that cannot be read rejects; it is never an empty status instead.',
-    needs: failing,
+    needs: failingReads,
     async check(t) {
       const pod = await t.started(t.behaving(t.pod(), {}));
       fail(t, 'getPodStatus');

@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../kube/types.ts';
-import { type Clause, expect, type Trial } from '../subject.ts';
+import { type Clause, expect, needing, type Trial } from '../subject.ts';
 import { freePort, type Protocol, serverPod, serving } from './servers.ts';
 
 type Probe = NonNullable<Container['readinessProbe']>;
@@ -42,9 +42,8 @@ async function check(t: Trial, kind: Kind): Promise<void> {
 const clause = (name: string, law: string, kind: Kind): Clause => ({
   ...{ name, area: 'probes', rule: 'R237', law },
   needs: (world) =>
-    world.provider.probedBy === 'provider'
-      ? 'probes by the agent: the backend runs them'
-      : serving(kind.protocol)(world),
+    (world.provider.probedBy === 'provider' ? needing(['probes'])(world) : undefined) ??
+    serving(kind.protocol)(world),
   check: (t) => check(t, kind),
 });
 

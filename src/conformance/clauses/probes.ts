@@ -1,16 +1,20 @@
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../kube/types.ts';
-import { type Clause, expect, type Trial } from '../subject.ts';
+import { type Clause, expect, needing, type Trial } from '../subject.ts';
 import type { TrialNode } from '../trial-node.ts';
 
 const area = 'probes';
 
-const needs: NonNullable<Clause['needs']> = ({ provider, lacks = [] }) => {
-  if (provider.probedBy === 'provider') return 'probes by the agent: the backend runs them';
+const needs: NonNullable<Clause['needs']> = (world) => {
+  const { provider, lacks = [] } = world;
+  if (provider.probedBy === 'provider') return needing(['probes'])(world);
   return lacks.includes('exec') || !provider.execSync ? 'execSync' : undefined;
 };
 
 const needsRestarts: NonNullable<Clause['needs']> = (world) =>
-  needs(world) ?? (world.useProbes ? undefined : 'useProbes: restarts on failed probes');
+  needs(world) ??
+  (world.useProbes || world.provider.probedBy === 'provider'
+    ? undefined
+    : 'useProbes: restarts on failed probes');
 
 type Probes = Pick<Container, 'readinessProbe' | 'livenessProbe' | 'startupProbe'>;
 type Probe = NonNullable<Probes['readinessProbe']>;

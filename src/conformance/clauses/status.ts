@@ -44,12 +44,19 @@ export const status: readonly Clause[] = [
     name: 'changes-are-told',
     area,
     rule: 'R234',
-    law: 'A listener of onPodEvent hears the UID of a pod whose container ends, and nothing after it has unsubscribed.',
+    law: 'A listener of onPodEvent or onPodStatus hears of a pod whose container ends, and nothing after it has unsubscribed.',
     needs: ({ provider, lacks = [] }) =>
-      provider.onPodEvent && !lacks.includes('events') ? undefined : 'onPodEvent',
+      (provider.onPodEvent ?? provider.onPodStatus) && !lacks.includes('events')
+        ? undefined
+        : 'onPodEvent or onPodStatus',
     async check(t) {
       const heard: string[] = [];
-      const end = t.provider.onPodEvent?.((uid) => void heard.push(uid));
+      const hear = (uid: string): void => void heard.push(uid);
+      const end = t.provider.onPodEvent
+        ? t.provider.onPodEvent(hear)
+        : t.provider.onPodStatus?.(({ pod }) => {
+            hear(pod.uid);
+          });
       const pod = t.behaving(t.pod({ restartPolicy: 'Never' }), { runMs: 1000 });
       await t.sync(pod);
       await t.reach(pod, 'running');

@@ -29,14 +29,19 @@ if (tooOld) {
 // this one becomes another program image under the same pid.
 const malloc = { MALLOC_MMAP_THRESHOLD_: '8192', MALLOC_TRIM_THRESHOLD_: '65536' };
 // simulated pods may be thousands, of containers a node has some hundred
-const semiSpaceMiB = process.argv.some((word) => /^(--provider=)?memory$/.test(word)) ? 4 : 2;
+const hasSimulatedPods = process.argv.some((word) => /^(--provider=)?memory$/.test(word));
+// a simulation has thousands of nodes as well: with more room less of its garbage is promoted (bench: scale)
+const isSimulation = process.argv[2] === 'simulate';
+const semiSpaceMiB = isSimulation ? 32 : hasSimulatedPods ? 4 : 2;
 // V8's best compiler begins later: what it takes for a burst of pods it does not give back. A flag of V8's own, so only where it is known to be.
 const tiering = major === 24 ? ['--invocation-count-for-turbofan=50000'] : [];
 const heap = [`--max-semi-space-size=${semiSpaceMiB}`, '--v8-pool-size=1', '--expose-gc', ...tiering];
 const own = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((flag) => flag.includes('semi-space'));
-if (major >= 24 && process.execve && !process.connected && !own && ['run', 'up'].includes(process.argv[2])) {
+const isLongLived = ['run', 'simulate', 'up'].includes(process.argv[2]);
+if (major >= 24 && process.execve && !process.connected && !own && isLongLived) {
   const [node, ...rest] = process.argv;
-  process.execve(node, [node, ...process.execArgv, ...heap, ...rest], { ...malloc, ...process.env });
+  const env = isSimulation ? process.env : { ...malloc, ...process.env };
+  process.execve(node, [node, ...process.execArgv, ...heap, ...rest], env);
 }
 // What this process starts shall not inherit them.
 for (const [name, value] of Object.entries(malloc)) if (process.env[name] === value) delete process.env[name];

@@ -44,7 +44,7 @@ const managedFields = [
     ...{ fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { '.': {}, 'f:text': {} } } },
   },
 ];
-/** A review as kube-apiserver writes it, of about 1.3 KB. */
+/** A review as kube-apiserver writes it, of about 1.2 KB. */
 const reviewOf = (at: number): string =>
   JSON.stringify({
     kind: 'AdmissionReview',

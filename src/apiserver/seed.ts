@@ -42,27 +42,6 @@ function makeOwn(
   resources.registry(kind).create(namespace, object, writer, systemContext(world));
 }
 
-/** Creates the service by which pods find the server, with the server's current port. */
-function ownService(resources: ResourceApi, world: World, port: number): void {
-  const kind = builtIn('services');
-  const standing = world.store.get(kind.storage, keyOf('default', 'kubernetes'))?.object;
-  const ports = [{ name: 'https', protocol: 'TCP', port: 443, targetPort: port }];
-  if (standing) {
-    const spec = { ...objectAt(standing, 'spec'), ports };
-    if (!sameJson(spec, standing['spec'])) world.store.put(kind.storage, { ...standing, spec });
-    return;
-  }
-  const labels = { component: 'apiserver', provider: 'kubernetes' };
-  const spec = {
-    ports,
-    clusterIP: world.services.first,
-    type: 'ClusterIP',
-    sessionAffinity: 'None',
-    ipFamilyPolicy: 'SingleStack',
-  };
-  makeOwn({ resources, world }, kind, 'default', { metadata: { name: 'kubernetes', labels }, spec });
-}
-
 /** Creates the bootstrap roles and bindings, and adds to existing ones what they lack, unless their annotation prevents that. */
 function seedRoles(resources: ResourceApi, world: World): void {
   for (const { resource, namespace, object } of bootstrapPolicy()) {
@@ -111,10 +90,9 @@ function completed(standing: JsonObject, expected: JsonObject): JsonObject {
 }
 
 /**
- * Creates the objects of a new cluster: four namespaces, two priority classes, the roles and bindings of {@link bootstrapPolicy}; with a
- * port, the server's own service.
+ * Creates the objects of a new cluster: four namespaces, two priority classes, the roles and bindings of {@link bootstrapPolicy}.
  */
-export function seed(resources: ResourceApi, world: World, port?: number): void {
+export function seed(resources: ResourceApi, world: World): void {
   const create = (
     resource: string,
     group: string,
@@ -124,7 +102,6 @@ export function seed(resources: ResourceApi, world: World, port?: number): void 
     makeOwn({ resources, world }, builtIn(resource, group), namespace, object);
   };
   for (const name of systemNamespaces) create('namespaces', '', '', { metadata: { name } });
-  if (port !== undefined) ownService(resources, world, port);
   for (const [name, value] of Object.entries(systemPriorities))
     create('priorityclasses', 'scheduling.k8s.io', '', {
       metadata: { name },

@@ -39,10 +39,15 @@ export interface EmbeddedApiServerOptions extends ServingOptions {
   /** Whether `clustertrustbundles` (v1beta1) are served and pods may project them. Default: false, as with kube-apiserver 1.36. */
   readonly clusterTrustBundles?: boolean;
   /**
-   * Whether the service `default/kubernetes` is created, as by kube-apiserver. Its address is only reachable with a service proxy on the
-   * nodes. Default: true.
+   * Whether the service `default/kubernetes` is created, as by kube-apiserver, and made again within 10 seconds when it is changed or
+   * deleted. Its address is only reachable with a service proxy on the nodes. Default: true.
    */
   readonly kubernetesService?: boolean;
+  /**
+   * IP address by which others reach the server: Endpoints and EndpointSlice `default/kubernetes` name it. Absent, or a loopback address:
+   * the service has no endpoints.
+   */
+  readonly advertiseAddress?: string;
   /** IPv4 range of the addresses of services, as a CIDR of 8 to 1,048,576 addresses. Default: `10.97.0.0/16`. */
   readonly serviceClusterIpRange?: string;
   /** Limits on connections, in number and in time. */

@@ -17,7 +17,7 @@ import { Authority, type KeyPair } from '../pki/certificates.ts';
 import { ActingControllers } from './request/acting-controllers.ts';
 import type { MetricsApi } from './metrics-server/metrics-api.ts';
 
-import { controllersOf, runControllers } from './controllers/run-controllers.ts';
+import { type ControllerSettings, controllersOf, runControllers } from './controllers/run-controllers.ts';
 import { effectiveFlags } from './effective-flags.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { Faults } from './filters/faults.ts';
@@ -149,10 +149,10 @@ export class EmbeddedApiServer {
       }),
     });
     const server = await listen(router, authority, listenOptions(options, clock, host));
-    seed(resources, world, options.kubernetesService === false ? undefined : server.port);
+    seed(resources, world);
     const ends = runControllers({ world, resources, customs, authority, clock, logger }, subresources, {
       enabled,
-      signing: options.signing,
+      ...controllerSettings(options, server),
     });
     store.flush();
     return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host, faults, acting });
@@ -215,6 +215,15 @@ export class EmbeddedApiServer {
 
 const rangeOf = ({ serviceClusterIpRange }: EmbeddedApiServerOptions): ServiceRange | undefined =>
   serviceClusterIpRange === undefined ? undefined : ServiceRange.of(serviceClusterIpRange);
+
+/** Returns how certificates are signed, and where `default/kubernetes` leads unless it is not looked after. */
+const controllerSettings = (
+  { signing, kubernetesService, advertiseAddress: address }: EmbeddedApiServerOptions,
+  { port }: Listening,
+): Pick<ControllerSettings, 'signing' | 'service'> => ({
+  signing,
+  ...(kubernetesService !== false && { service: { port, address } }),
+});
 
 /** Returns what calls of webhooks use. */
 const webhookDeps = ({

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { networkInterfaces, hostname, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pinoLogger } from '../agent/logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, StorageError } from '../apiserver/index.ts';
@@ -8,6 +8,7 @@ import type { LogFormat, LogLevel } from '../options/agent/fields.ts';
 import { startControllers } from './controllers.ts';
 import { auditFile } from './audit-file.ts';
 import { DataDirError } from './data-dir.ts';
+import { advertised, ownNames } from './own-addresses.ts';
 import { portError } from './ports.ts';
 
 /** Command line options of `podtender apiserver`. */
@@ -15,6 +16,8 @@ export interface ApiServerOptions {
   /** 0: any free port. */
   readonly port: number;
   readonly host: string;
+  /** Address that the endpoints of `default/kubernetes` name; a loopback one: there are none. Absent: one of this machine. */
+  readonly advertiseAddress?: string;
   /** Absent: objects are in memory. */
   readonly dataDir?: string;
   /** Where the administrator's kubeconfig is written; absent: in the data directory, or in a temporary one. */
@@ -98,13 +101,14 @@ async function serve(
   options: ApiServerOptions,
   audit: EmbeddedApiServerOptions['audit'],
 ): Promise<EmbeddedApiServer> {
-  const { port, host, dataDir, controllers, disableAdmissionPlugins } = options;
+  const { port, host, dataDir, controllers, disableAdmissionPlugins, advertiseAddress } = options;
   try {
     return await EmbeddedApiServer.start({
       port,
       host,
       controllers,
       disableAdmissionPlugins,
+      ...(advertiseAddress === undefined ? advertised(host) : { advertiseAddress }),
       servingHosts: [...ownNames(host), ...options.tlsSans],
       logger: pinoLogger(options.logLevel, undefined, options.logFormat),
       ...(dataDir !== undefined && { dataDir }),
@@ -115,15 +119,6 @@ async function serve(
       throw new DataDirError(dataDir, `cannot be used: ${reason.message}`, reason);
     throw portError(reason, () => '--port');
   }
-}
-
-/** Returns the names by which others reach a server that listens on all addresses. */
-export function ownNames(host: string): readonly string[] {
-  if (host !== '0.0.0.0' && host !== '::') return [];
-  const addresses = Object.values(networkInterfaces()).flatMap((all = []) =>
-    all.map(({ address }) => address),
-  );
-  return [hostname(), ...addresses.filter((address) => !address.startsWith('fe80:'))];
 }
 
 /** Returns where the kubeconfig goes, and what removes it when nothing of the server stays. */

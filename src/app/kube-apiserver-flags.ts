@@ -4,8 +4,8 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Flags of kube-apiserver 1.36 that this API server follows. */
 const followed = words(`
-  audit-log-path authorization-mode bind-address cert-dir client-ca-file disable-admission-plugins
-  enable-admission-plugins etcd-prefix etcd-servers requestheader-allowed-names requestheader-client-ca-file
+  advertise-address audit-log-path authorization-mode bind-address cert-dir client-ca-file disable-admission-plugins
+  enable-admission-plugins endpoint-reconciler-type etcd-prefix etcd-servers requestheader-allowed-names requestheader-client-ca-file
   requestheader-extra-headers-prefix requestheader-group-headers requestheader-uid-headers
   requestheader-username-headers secure-port service-account-issuer service-account-key-file
   service-account-signing-key-file service-cluster-ip-range tls-cert-file tls-private-key-file token-auth-file v
@@ -21,7 +21,7 @@ export const unsupported: readonly string[] = words(`
 
 /** Flags that are accepted and have no effect here: they tune parts that this server does not have. */
 const ignored = words(`
-  admission-control-config-file advertise-address allow-metric-labels allow-metric-labels-manifest api-audiences
+  admission-control-config-file allow-metric-labels allow-metric-labels-manifest api-audiences
   apiserver-count audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait
   audit-log-batch-throttle-burst audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup
   audit-log-maxsize audit-log-mode audit-log-truncate-max-batch-size audit-log-truncate-max-event-size
@@ -33,7 +33,7 @@ const ignored = words(`
   authorization-webhook-cache-unauthorized-ttl authorization-webhook-version coordinated-leadership-lease-duration
   coordinated-leadership-renew-deadline coordinated-leadership-retry-period cors-allowed-origins debug-socket-path
   default-not-ready-toleration-seconds default-unreachable-toleration-seconds default-watch-cache-size
-  delete-collection-workers disabled-metrics egress-selector-config-file emulated-version endpoint-reconciler-type
+  delete-collection-workers disabled-metrics egress-selector-config-file emulated-version
   etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
   etcd-healthcheck-timeout etcd-keyfile etcd-readycheck-timeout etcd-servers-overrides event-ttl external-hostname
   feature-gates goaway-chance http2-max-streams-per-connection identity-lease-duration-seconds

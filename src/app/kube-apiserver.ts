@@ -1,15 +1,16 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { pinoLogger } from '../agent/logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, type TokenUser } from '../apiserver/index.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { ownNames } from './apiserver.ts';
 import { auditFile } from './audit-file.ts';
 import { type EtcdStore, storePath } from './etcd.ts';
 import { type Flags, isSet, lastOf, listOf } from './go-flags.ts';
 import { unsupported } from './kube-apiserver-flags.ts';
+import { advertised, ownNames } from './own-addresses.ts';
 import { portError } from './ports.ts';
 
 /** How long etcd may take until it answers, ms; kube-apiserver waits as long. */
@@ -85,6 +86,7 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     minimalScheduler: false,
     externalControllers: true,
     servingHosts: ownNames(host),
+    ...advertisedOf(flags, host),
     http2: !isSet(flags, 'disable-http2-serving', false),
     anonymous: isSet(flags, 'anonymous-auth', true),
     authorization: authorizationOf(flags),
@@ -107,6 +109,22 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     ...(serving && { servingCertificate: serving }),
     ...(tokens !== undefined && { tokens: tokensOf(fileOf(tokens, 'token-auth-file'), context) }),
   };
+}
+
+/** Returns the address that the endpoints of `default/kubernetes` name. */
+function advertisedOf(flags: Flags, host: string): Pick<EmbeddedApiServerOptions, 'advertiseAddress'> {
+  const type = lastOf(flags, 'endpoint-reconciler-type') ?? 'lease';
+  if (!['lease', 'master-count', 'none'].includes(type))
+    throw new AgentError(
+      'invalid_argument',
+      `--endpoint-reconciler-type ${type}: lease, master-count or none is expected`,
+    );
+  if (type === 'none') return {};
+  const address = lastOf(flags, 'advertise-address');
+  if (address === undefined) return advertised(host);
+  if (isIP(address) === 0)
+    throw new AgentError('invalid_argument', `--advertise-address ${address}: an IP address is expected`);
+  return { advertiseAddress: address };
 }
 
 /** Returns the IPv4 range of services' addresses; a second one, for another family, has no effect. */

@@ -25,6 +25,7 @@ import {
 import { agentOptions, keepSystemdNotified, makeLogger, runningParts, systemdService } from './compose.ts';
 import { startControllers } from './controllers.ts';
 import { type DataDir, DataDirError, openDataDir } from './data-dir.ts';
+import { advertised } from './own-addresses.ts';
 import { portError } from './ports.ts';
 import type { Running, StartContext, UpOptions } from './running.ts';
 import { stopPods } from './stop-pods.ts';
@@ -76,8 +77,8 @@ async function startServer(
       logger,
       ...(controllers && { controllers }),
       metricsApi: true,
-      kubernetesService: false, // nothing listens at its address here
       serviceProxy: false,
+      ...advertised('127.0.0.1'),
       clusterTrustBundles: isGateOn('ClusterTrustBundle', kubelet.featureGates),
     });
   } catch (reason) {

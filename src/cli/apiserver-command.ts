@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { ApiServerOptions } from '../app/apiserver.ts';
 import { commaList, controllersHelp, entriesOf } from './arguments.ts';
@@ -22,6 +23,11 @@ export function addApiServer(
     .description('Run an API server without nodes: a test environment for controllers in any language.')
     .option('--port <port>', 'port; 0: any free one', port, 0)
     .option('--host <address>', 'address to listen on; 0.0.0.0: all', '127.0.0.1')
+    .option(
+      '--advertise-address <ip>',
+      'address in the endpoints of default/kubernetes; a loopback one: none; default: one of this machine',
+      ipAddress,
+    )
     .option('--memory', 'keep objects in memory (the default)', false)
     .option('--data-dir <dir>', 'directory of objects and keys; they survive a restart')
     .option(
@@ -97,10 +103,12 @@ function optionsOf(raw: Raw, cwd: string): ApiServerArguments {
   };
   const list = (name: string): readonly string[] => (raw[name] as readonly string[] | undefined) ?? [];
   const [dataDir, kubeconfig] = [path('dataDir'), path('kubeconfig')];
+  const advertiseAddress = raw['advertiseAddress'] as string | undefined;
   const audit = raw['audit'] === '-' ? '-' : path('audit');
   return {
     port: Number(raw['port']),
     host: String(raw['host']),
+    ...(advertiseAddress !== undefined && { advertiseAddress }),
     ...(dataDir !== undefined && { dataDir }),
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(audit !== undefined && { audit }),
@@ -120,4 +128,9 @@ function port(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value <= 65_535) return value;
   throw new InvalidArgumentError('it must be a number from 0 to 65535.');
+}
+
+function ipAddress(text: string): string {
+  if (isIP(text) > 0) return text;
+  throw new InvalidArgumentError('it must be an IP address.');
 }

@@ -54,12 +54,13 @@ test('a deleted namespace is emptied and goes', async () => {
 
 test('objects, versions and the authority outlive a restart', async () => {
   const dataDir = tempDir();
-  const first = await start({ dataDir });
+  // a scheduler would write that no node is there
+  const first = await start({ dataDir, minimalScheduler: false });
   const made = await call(first, 'POST', podsPath, pod('kept'));
   const { ca } = first;
   await first.stop();
   open.length = 0;
-  const second = await start({ dataDir });
+  const second = await start({ dataDir, minimalScheduler: false });
   expect(second.ca).toBe(ca);
   const found = await call(second, 'GET', `${podsPath}/kept`);
   expect(found.body.metadata.resourceVersion).toBe(made.body.metadata.resourceVersion);

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { plainConnection } from '../../src/api/kubeconfig/plain-kubeconfig.ts';
 import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { namespaceResource } from '../../src/api/resources.ts';
-import { type ApiServerOptions, ownNames, startApiServerCommand } from '../../src/app/apiserver.ts';
+import { type ApiServerOptions, startApiServerCommand } from '../../src/app/apiserver.ts';
+import { ownNames } from '../../src/app/own-addresses.ts';
 import { systemClock } from '../../src/base/clock.ts';
 
 let dir: string;

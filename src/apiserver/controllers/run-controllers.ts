@@ -5,6 +5,7 @@ import type { EmbeddedApiServerOptions } from '../server-options.ts';
 import { type ControllerName, enabledControllers } from './controller-names.ts';
 import { type ControllerDeps, furnishNamespaces, keepQuotas } from './controllers.ts';
 import { GarbageCollector } from './garbage-collector.ts';
+import { keepKubernetesService, type Reachability } from './kubernetes-service.ts';
 import { emptyNamespaces } from './namespace-controller.ts';
 import { checkPolicyTypes } from './policy-type-checks.ts';
 import { aggregateRoles } from './role-aggregation.ts';
@@ -20,16 +21,22 @@ export function controllersOf({
   return enabledControllers(schedules ? list : [...list, '-scheduler']);
 }
 
+/** Which controllers run, and how. */
+export interface ControllerSettings {
+  readonly enabled: ReadonlySet<ControllerName>;
+  readonly signing?: Partial<SigningTimes> | undefined;
+  /** Where `default/kubernetes` leads; absent: the service is not looked after. */
+  readonly service?: Reachability;
+}
+
 /** Starts the enabled controllers, and what looks after definitions. @returns what ends each */
 export function runControllers(
   deps: ControllerDeps & { readonly customs: CustomResources },
   subresources: Subresources,
-  {
-    enabled,
-    signing,
-  }: { readonly enabled: ReadonlySet<ControllerName>; readonly signing?: Partial<SigningTimes> | undefined },
+  { enabled, signing, service }: ControllerSettings,
 ): (() => void)[] {
   const ends: (() => void)[] = [new Definitions(deps).start()];
+  if (service) ends.push(keepKubernetesService(deps, service));
   const starts: Readonly<Partial<Record<ControllerName, () => () => void>>> = {
     'serviceaccount-controller': () => furnishNamespaces(deps),
     'clusterrole-aggregation-controller': () => aggregateRoles(deps),

@@ -33,7 +33,7 @@ test('the memory provider keeps every law; the last line counts', async () => {
   expect(lines).toContain('lifecycle');
   const missing = lines.flatMap((line) => /\n {8}missing: (\w+)/.exec(line)?.[1] ?? []);
   expect([...new Set(missing)].sort()).toEqual([
-    ...['agent', 'commands', 'hangNext', 'portForward', 'runtimeHealth', 'serve', 'useProbes'],
+    ...['agent', 'commands', 'portForward', 'runtimeHealth', 'serve', 'useProbes'],
   ]);
 });
 

@@ -15,6 +15,8 @@ export interface RegistryFault {
   readonly cut?: true;
   /** Breaks the connection after so many bytes of the content. */
   readonly cutAfter?: number;
+  /** Sends so many bytes of the content, and then nothing more on an open connection. */
+  readonly holdAfter?: number;
   /** Seconds or a date for `Retry-After`, with `status`. */
   readonly retryAfter?: number | string;
   /** Content in place of the true one. */
@@ -217,7 +219,8 @@ function give(request: IncomingMessage, response: ServerResponse, { found, fault
     'docker-content-digest': digest,
     ...(from > 0 && { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` }),
   });
-  if (fault?.cutAfter === undefined)
+  if (fault?.holdAfter !== undefined) response.write(content.subarray(from, from + fault.holdAfter));
+  else if (fault?.cutAfter === undefined)
     response.end(request.method === 'HEAD' ? undefined : content.subarray(from));
   else response.write(content.subarray(from, from + fault.cutAfter), () => response.socket?.end());
 }

@@ -52,8 +52,18 @@ class BlobDownload {
   }
 
   async run(): Promise<void> {
-    const { client, signal } = this.#options;
     await this.#takeUp();
+    const isContinued = this.#bytes > 0;
+    await this.#fetch();
+    if (isContinued && this.digest !== this.#blob.digest) {
+      this.#begin(); // what was there may be the wrong content of another registry
+      await this.#fetch();
+    }
+    if (this.digest !== this.#blob.digest) rmSync(this.#path, { force: true });
+  }
+
+  async #fetch(): Promise<void> {
+    const { client, signal } = this.#options;
     for (let failures = 0, before = this.#bytes; this.#bytes < this.#blob.size; before = this.#bytes) {
       try {
         await this.#continue();
@@ -64,7 +74,6 @@ class BlobDownload {
         else await client.pause(failures, reason);
       }
     }
-    if (this.digest !== this.#blob.digest) rmSync(this.#path, { force: true });
   }
 
   get #algorithm(): string {

@@ -1,9 +1,12 @@
 import { createReadStream } from 'node:fs';
-import { PassThrough, Readable, type Transform } from 'node:stream';
+import { PassThrough, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
 import { extract, type Header } from 'tar-stream';
 import { AgentError, messageOf } from '../../base/errors.ts';
+
+/** The bytes that are read and decompressed at a time: more of them cost less turns between threads. */
+const pieceBytes = 256 * 1024;
 
 /** How an archive is read. */
 export interface TarReading {
@@ -22,12 +25,16 @@ export interface TarReading {
 export async function readTar(
   path: string,
   { what, signal, onBytes }: TarReading,
-  act: (header: Header, content: Readable) => Promise<void> | void,
+  act: (header: Header, content: AsyncIterable<Buffer>) => Promise<void> | void,
 ): Promise<void> {
   const archive = extract();
   const measured = new PassThrough();
   if (onBytes) measured.on('data', onBytes);
-  const stages = [createReadStream(path), ...(await decompressor(path)), measured];
+  const stages = [
+    createReadStream(path, { highWaterMark: pieceBytes }),
+    ...(await decompressor(path)),
+    measured,
+  ];
   const feeding = pipeline([...stages, archive as unknown as NodeJS.WritableStream], {
     ...(signal && { signal }),
   });
@@ -36,7 +43,7 @@ export async function readTar(
   });
   try {
     for await (const entry of archive) {
-      await act(entry.header, Readable.from(entry as AsyncIterable<Buffer>, { objectMode: false }));
+      await act(entry.header, entry as AsyncIterable<Buffer>);
       entry.resume();
     }
     await feeding;
@@ -58,6 +65,6 @@ export async function decompressor(path: string): Promise<readonly Transform[]> 
   const parts: Buffer[] = [];
   for await (const part of createReadStream(path, { end: 3 }) as AsyncIterable<Buffer>) parts.push(part);
   const head = Buffer.concat(parts).toString('hex');
-  if (head.startsWith('1f8b')) return [zlib.createGunzip()];
-  return head === '28b52ffd' ? [zlib.createZstdDecompress()] : [];
+  if (head.startsWith('1f8b')) return [zlib.createGunzip({ chunkSize: pieceBytes })];
+  return head === '28b52ffd' ? [zlib.createZstdDecompress({ chunkSize: pieceBytes })] : [];
 }

@@ -12,9 +12,9 @@ import {
   rmSync,
   symlinkSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Header } from 'tar-stream';
 import { AgentError } from '../../base/errors.ts';
@@ -77,6 +77,8 @@ class Layer {
   readonly #options: UnpackOptions;
   /** Paths that this layer has written, which its opaque directories keep. */
   readonly #own = new Set<string>();
+  /** The directory of the last entry, as most entries follow one of the same; forgotten when anything is removed. */
+  #parent: { readonly name: string; readonly path: string } | undefined;
   /** Modes and times of directories, set last: writing into them would change or need them. */
   readonly #directories = new Map<string, Header>();
 
@@ -85,7 +87,7 @@ class Layer {
     this.#options = options;
   }
 
-  async add(header: Header, content: Readable): Promise<void> {
+  async add(header: Header, content: AsyncIterable<Buffer>): Promise<void> {
     this.#count(header);
     const elements = this.#elementsOf(header.name);
     const name = elements.at(-1);
@@ -135,7 +137,13 @@ class Layer {
 
   /** Returns the directory of an entry, created when it is missing. */
   #parentOf(elements: readonly string[]): string {
-    const parent = elementsInRoot(this.#root, elements.slice(0, -1).join('/'));
+    const name = elements.slice(0, -1).join('/');
+    if (this.#parent?.name !== name) this.#parent = { name, path: this.#makeParent(name) };
+    return this.#parent.path;
+  }
+
+  #makeParent(name: string): string {
+    const parent = elementsInRoot(this.#root, name);
     let path = this.#root;
     for (const element of parent) {
       path = join(path, element);
@@ -149,6 +157,7 @@ class Layer {
 
   /** Removes what the layers below have in a directory. */
   #clear(directory: string): void {
+    this.#parent = undefined;
     for (const name of readdirSync(directory)) {
       const path = join(directory, name);
       if (!this.#own.has(path)) rmSync(path, { recursive: true, force: true });
@@ -162,20 +171,24 @@ class Layer {
         'invalid_argument',
         `the layer holds ${JSON.stringify(entry)}, which removes no file`,
       );
+    this.#parent = undefined;
     rmSync(join(parent, name), { recursive: true, force: true });
   }
 
-  async #write(path: string, header: Header, content: Readable): Promise<void> {
+  async #write(path: string, header: Header, content: AsyncIterable<Buffer>): Promise<void> {
     const isFolder = header.type === 'directory';
     const there = lstatSync(path, { throwIfNoEntry: false });
     const stays = isFolder && there?.isDirectory() === true;
-    if (there && !stays) rmSync(path, { recursive: true, force: true });
+    if (there && !stays) {
+      this.#parent = undefined;
+      rmSync(path, { recursive: true, force: true });
+    }
     this.#mark(path);
     if (isFolder) {
       if (!stays) mkdirSync(path, { mode: 0o755 });
       this.#directories.set(path, header);
     } else if (header.type === 'file' || header.type === 'contiguous-file') {
-      await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+      await writeContent(path, header.size, content);
       this.#setOwner(path, header);
       utimesSync(path, timeOf(header), timeOf(header));
     } else this.#writeOther(path, header);
@@ -219,6 +232,22 @@ class Layer {
     const bits = mode & 0o7777;
     chmodSync(path, this.#options.asRoot || !this.#directories.has(path) ? bits : bits | 0o700);
   }
+}
+
+/** The size up to which a file is written in one piece, bytes: for small files a stream costs more than the file. */
+const smallBytes = 256 * 1024;
+
+async function writeContent(path: string, size: number, content: AsyncIterable<Buffer>): Promise<void> {
+  if (size > smallBytes) {
+    await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+    return;
+  }
+  const parts: Buffer[] = [];
+  for await (const part of content) parts.push(part);
+  writeFileSync(path, parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts), {
+    flag: 'wx',
+    mode: 0o600,
+  });
 }
 
 /** Returns the time of an entry, s since the epoch. */

@@ -158,6 +158,12 @@ describe('content', () => {
     expect(readdirSync(join(store.dir, 'partial'))).toEqual([]);
   });
 
+  test('that another registry has begun wrongly is fetched anew', async () => {
+    writeFileSync(store.partialPath(layer), Buffer.alloc(1000, 'x'));
+    expect((await pull()).id).toBe(image.configDigest);
+    expect(registry.ranges).toEqual(['bytes=1000-']);
+  });
+
   test('is fetched once by pulls at the same time, and by the second when the first is given up', async () => {
     const own = makePull();
     const name = `${registry.host}/box:1`;

@@ -46,12 +46,9 @@ test('without credentials, or for what is not there, the error says so and nothi
   expect(store.list()).toEqual([]);
 });
 
-test('a blob whose content has another digest is refused and pulled anew', async () => {
+test('what is there of a blob is pulled anew when it has other content', async () => {
   const layer = [...image.blobs].find(([, content]) => content.length > 100_000)?.[0] ?? '';
   const size = image.blobs.get(layer)?.length ?? 0;
   writeFileSync(store.partialPath(layer), Buffer.alloc(size));
-  await expect(pull(`${registry.host}/box:1`, { auth })).rejects.toThrow(
-    `digest mismatch: expected ${layer}`,
-  );
   expect((await pull(`${registry.host}/box:1`, { auth })).id).toBe(image.configDigest);
 });

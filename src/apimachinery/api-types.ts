@@ -126,6 +126,9 @@ const merges: Readonly<Record<string, ListMerge>> = tableOf({
   'FlowSchemaStatus.conditions': { ...byType, defaults: {} },
   'PriorityLevelConfigurationStatus.conditions': { ...byType, defaults: {} },
   'JobStatus.conditions': { ...atomicList, patchKey: 'type' },
+  'ResourceClaimStatus.reservedFor': { kind: 'map', keys: ['uid'], patchKey: 'uid' },
+  'ResourceClaimStatus.devices': { kind: 'map', keys: ['driver', 'device', 'pool', 'shareID'] },
+  'AllocatedDeviceStatus.conditions': { kind: 'map', keys: ['type'] },
   'ResourceStatus.resources': { kind: 'map', keys: ['resourceID'] },
   'JSONSchemaProps.x-kubernetes-validations': { kind: 'map', keys: ['rule'], patchKey: 'rule' },
   ...Object.fromEntries(

@@ -46,6 +46,8 @@ const full = {
     finalizers: ['x.io/y'],
   },
   spec: {
+    // bound, so that no scheduler writes a condition
+    nodeName: 'n1',
     terminationGracePeriodSeconds: 0,
     tolerations: [{ operator: 'Exists', tolerationSeconds: -5, effect: 'NoExecute' }],
     securityContext: { runAsUser: 0, sysctls: [{ name: 'kernel.shm_rmid_forced', value: '0' }] },

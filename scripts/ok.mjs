@@ -1,6 +1,6 @@
 // The one check: `npm run ok`. Types, lint, import rules and the tests of the rooms run one after the other and are shown as they run; the end-to-end
-// tests, which mostly wait, run beside them and are shown when they have ended; the build comes last. A failed step ends neither lane, so that one
-// run shows everything. With CI set, the tests write reports: reports/rooms.json, reports/e2e.json.
+// tests, which mostly wait, run beside them in two lanes and are shown when they have ended; the build comes last. A failed step ends no lane, so that
+// one run shows everything. With CI set, the tests write reports: reports/rooms.json, reports/e2e.json, reports/e2e-apart.json.
 import { spawn } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
@@ -8,14 +8,26 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
 
+/** End-to-end tests that use neither a container runtime nor cgroups of the machine nor fixed ports: they may run beside the others. */
+const apart = [
+  'autoscaling',
+  'operator-churn',
+  'package',
+  'simulate',
+  'simulate-shards',
+  'two-clusters',
+  'workloads',
+].map((name) => `test/e2e/${name}.test.ts`);
+
 /** The command that runs one group of tests. */
-const tests = (project) => [
+const tests = (project, report = project, more = []) => [
   process.execPath,
   vitest,
   'run',
   '--project',
   project,
-  ...(process.env.CI === undefined ? [] : [`--outputFile.json=reports/${project}.json`]),
+  ...(process.env.CI === undefined ? [] : [`--outputFile.json=reports/${report}.json`]),
+  ...more,
 ];
 const script = (name) => ['npm', 'run', '--silent', name];
 
@@ -36,14 +48,21 @@ function run(name, [command, ...args], shown) {
   });
 }
 
-const beside = run('end-to-end tests', tests('e2e'), false);
+const exclude = apart.flatMap((file) => ['--exclude', file]);
+const beside = [
+  run('end-to-end tests', tests('e2e', 'e2e', exclude), false),
+  run('end-to-end tests apart', tests('e2e', 'e2e-apart', apart), false),
+];
 const steps = [];
 for (const name of ['types', 'lint', 'arch']) steps.push(await run(name, script(name), true));
 steps.push(await run('tests', tests('rooms'), true));
 console.log('\n--- the end-to-end tests run on …');
-const e2e = await beside;
-process.stdout.write(e2e.output);
-steps.push(e2e, await run('build', script('build'), true));
+for (const lane of beside) {
+  const ended = await lane;
+  process.stdout.write(ended.output);
+  steps.push(ended);
+}
+steps.push(await run('build', script('build'), true));
 
 console.log('');
 for (const { name, code, seconds } of steps)

@@ -1,5 +1,6 @@
 import { tableOf } from '../base/own.ts';
 import { systemContext } from './controllers/controllers.ts';
+import { putService } from './controllers/kubernetes-service.ts';
 import {
   type JsonObject,
   metadataOf,
@@ -90,9 +91,10 @@ function completed(standing: JsonObject, expected: JsonObject): JsonObject {
 }
 
 /**
- * Creates the objects of a new cluster: four namespaces, two priority classes, the roles and bindings of {@link bootstrapPolicy}.
+ * Creates the objects of a new cluster: four namespaces, two priority classes, the roles and bindings of {@link bootstrapPolicy}; with a
+ * port, the server's own service, before the roles as in kube-apiserver.
  */
-export function seed(resources: ResourceApi, world: World): void {
+export function seed(resources: ResourceApi, world: World, port?: number): void {
   const create = (
     resource: string,
     group: string,
@@ -102,6 +104,7 @@ export function seed(resources: ResourceApi, world: World): void {
     makeOwn({ resources, world }, builtIn(resource, group), namespace, object);
   };
   for (const name of systemNamespaces) create('namespaces', '', '', { metadata: { name } });
+  if (port !== undefined) putService({ resources, world }, port);
   for (const [name, value] of Object.entries(systemPriorities))
     create('priorityclasses', 'scheduling.k8s.io', '', {
       metadata: { name },

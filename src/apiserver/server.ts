@@ -149,7 +149,7 @@ export class EmbeddedApiServer {
       }),
     });
     const server = await listen(router, authority, listenOptions(options, clock, host));
-    seed(resources, world);
+    seed(resources, world, options.kubernetesService === false ? undefined : server.port);
     const ends = runControllers({ world, resources, customs, authority, clock, logger }, subresources, {
       enabled,
       ...controllerSettings(options, server),

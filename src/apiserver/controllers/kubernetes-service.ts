@@ -45,7 +45,7 @@ const isLoopback = (address: string): boolean => address.startsWith('127.') || a
 
 /** Creates an object of the server's own, or changes the one that is there. */
 function put(
-  { resources, world }: Deps,
+  { resources, world }: Pick<Deps, 'world' | 'resources'>,
   kind: Kind,
   object: JsonObject,
   change: (standing: JsonObject) => JsonObject,
@@ -61,7 +61,8 @@ function put(
   else if (change(standing) !== standing) registry.update(place, change, writer, systemContext(world));
 }
 
-function putService(deps: Deps, port: number): void {
+/** Creates the service, or gives the one that is there the server's current port. */
+export function putService(deps: Pick<Deps, 'world' | 'resources'>, port: number): void {
   const ports = [{ name: 'https', protocol: 'TCP', port: 443, targetPort: port }];
   const labels = { component: 'apiserver', provider: 'kubernetes' };
   const spec = {

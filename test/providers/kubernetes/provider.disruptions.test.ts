@@ -107,7 +107,9 @@ test('a backing pod that is deleted before it has a node is a Failed pod that ne
     return found!;
   });
   // the scheduler there says so
-  const message = expect.stringMatching(/^0\/\d+ nodes are available: .*didn't match Pod's node affinity/);
+  const message: unknown = expect.stringMatching(
+    /^0\/\d+ nodes are available: .*didn't match Pod's node affinity/,
+  );
   await shows('unplaced', {
     phase: 'Pending',
     containerStatuses: [{ state: { waiting: { reason: 'Unschedulable', message } } }],

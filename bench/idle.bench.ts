@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { percentile, podtender, round, rssMiBOf, wholeCpuMsOf } from './support/processes.ts';
+import { percentile, podtender, round, rssMiBOf, upWords, wholeCpuMsOf } from './support/processes.ts';
 
 const option = (name: string, otherwise: number): number =>
   Number(process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? otherwise);
@@ -24,17 +24,7 @@ mkdirSync(manifests);
 const lists = Array.from({ length: pairs }, () => ['*', 'none']).flat();
 const children = lists.map((controllers, index) => {
   const child = podtender([
-    ...[
-      'up',
-      '--port',
-      '0',
-      '--output',
-      'json',
-      '--node-name',
-      'idle',
-      '--data-dir',
-      join(folder, String(index)),
-    ],
+    ...upWords('idle', join(folder, String(index))),
     ...['--manifests', manifests, '--controllers', controllers, ...more],
   ]);
   child.stdout?.resume();

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { cpuMsOf, percentile, podtender, round, rssMiBOf } from './support/processes.ts';
+import { cpuMsOf, percentile, podtender, round, rssMiBOf, upWords } from './support/processes.ts';
 
 interface Start {
   readonly listeningMs: number;
@@ -34,18 +34,7 @@ async function start(): Promise<Start> {
   await mkdir(join(dir, 'manifests'));
   await writeFile(join(dir, 'manifests', 'first.json'), manifest);
   const startedAt = performance.now();
-  const words = [
-    'up',
-    '--port',
-    '0',
-    '--output',
-    'json',
-    '--node-name',
-    'bench',
-    '--data-dir',
-    join(dir, 'data'),
-  ];
-  const child = podtender([...words, '--manifests', join(dir, 'manifests')]);
+  const child = podtender([...upWords('bench', join(dir, 'data')), '--manifests', join(dir, 'manifests')]);
   try {
     if (!child.stdout) throw new Error('the process has no output');
     let listeningMs = Number.NaN;

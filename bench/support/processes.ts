@@ -46,6 +46,19 @@ export function podtender(args: readonly string[], nodeFlags: readonly string[] 
   });
 }
 
+/** Returns the arguments of `podtender up` on any free port, which prints JSON lines. */
+export const upWords = (nodeName: string, dataDir: string): readonly string[] => [
+  'up',
+  '--port',
+  '0',
+  '--output',
+  'json',
+  '--node-name',
+  nodeName,
+  '--data-dir',
+  dataDir,
+];
+
 /** Starts of {@link LineProcess}. */
 export interface LineProcessOptions {
   /** Flags of Node.js before the script. */

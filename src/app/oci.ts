@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import type { AgentOptions, ProviderWithUpkeep } from '../agent/agent-options.ts';
 import { evictionOptions, withDefaultThresholds } from '../agent/evictions.ts';
@@ -12,6 +11,7 @@ import type { OciRuntime } from '../providers/oci/index.ts';
 import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
 import { credentialPlugins, pullParts } from './credentials.ts';
+import { hostAddress } from './own-addresses.ts';
 
 type OciParts = Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'eviction'>> &
   Pick<AgentOptions, 'mountsVolumes'>;
@@ -123,10 +123,4 @@ async function providerOf(
     },
   );
   return { provider, upkeep };
-}
-
-/** Returns this host's address for others; loopback on a host without a network. */
-export function hostAddress(): string {
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
 }

@@ -17,7 +17,15 @@ export function ownNames(host: string): readonly string[] {
 export function advertised(host: string): { readonly advertiseAddress?: string } {
   const isOpen = isIP(host) > 0 && !['0.0.0.0', '::', '::1'].includes(host) && !host.startsWith('127.');
   if (isOpen) return { advertiseAddress: host };
-  const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all);
-  const own = addresses.find(({ family, internal }) => family === 'IPv4' && !internal);
-  return own ? { advertiseAddress: own.address } : {};
+  const own = machineAddress();
+  return own === undefined ? {} : { advertiseAddress: own };
 }
+
+/** Returns the machine's first IPv4 address that is not of the loopback interface; undefined on a machine without a network. */
+export function machineAddress(): string | undefined {
+  const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all);
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+}
+
+/** Returns this machine's address for others; loopback on a machine without a network. */
+export const hostAddress = (): string => machineAddress() ?? '127.0.0.1';

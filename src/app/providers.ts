@@ -9,7 +9,8 @@ import { crashBackOffOf } from './crash-back-off.ts';
 import type { AgentInputs } from './agent-inputs.ts';
 import { eciParts } from './eci.ts';
 import { kubernetesParts } from './kubernetes.ts';
-import { hostAddress, ociParts } from './oci.ts';
+import { ociParts } from './oci.ts';
+import { hostAddress } from './own-addresses.ts';
 import { providerFactory } from './provider-module.ts';
 
 type OwnParts = Required<Pick<AgentOptions, 'makeProvider' | 'node'>> &

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
 import type { LeveledLogger } from '../agent/logger.ts';
 import { apiReviews } from '../agent/server-host.ts';
 import type { ApiConnection } from '../api/rest/connection.ts';
@@ -23,6 +22,7 @@ import { withPlayedPods } from '../simulate/stages/played-host.ts';
 import { resourceFinder } from '../simulate/stages/resource-finder.ts';
 import { StageWorld, type StageWorldDeps } from '../simulate/stages/stage-world.ts';
 import type { ImpersonatingClients } from './impersonating-clients.ts';
+import { machineAddress } from './own-addresses.ts';
 import { portError } from './ports.ts';
 import { serveMetrics } from './simulate-metrics.ts';
 import type { SimulateOptions } from './simulate-options.ts';
@@ -77,7 +77,7 @@ export async function launch(
 ): Promise<LaunchedPart> {
   const { cluster, client, logger, signal } = deps;
   const nodes = nodeNames(options.nodePrefix, options.nodes).slice(first, first + count);
-  const address = options.address ?? (cluster.isLocal ? undefined : machineAddress());
+  const address = options.address ?? (cluster.isLocal ? undefined : reachableAddress());
   const kubeletPort = (): number => front.port;
   const objects = objectsOfSources(options.stages);
   const stages = stageWorld(options, deps, { objects, kubeletPort, playsOtherKinds: isFirst });
@@ -180,12 +180,10 @@ function faultsOfFile(file: string): readonly Fault[] {
   return faultsOf(text, file);
 }
 
-/** Returns the machine's first address that is not of the loopback interface. */
-function machineAddress(): string {
-  const found = Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .find(({ internal, family }) => !internal && family === 'IPv4');
-  if (found) return found.address;
+/** Returns the address at which an API server elsewhere reaches the nodes. */
+function reachableAddress(): string {
+  const address = machineAddress();
+  if (address !== undefined) return address;
   throw new AgentError(
     'failed_precondition',
     'this machine has no IPv4 address: set one with --address at which the API server reaches the nodes',

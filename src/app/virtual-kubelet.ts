@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { networkInterfaces } from 'node:os';
 import { type LogLevel, pinoLogger } from '../agent/logger.ts';
 import { systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -21,6 +20,7 @@ import {
 } from '../vkubelet/index.ts';
 import { connectionFromKubeconfig } from '../api/kubeconfig/kube-client.ts';
 import { createApiClient } from '../api/rest/http-client.ts';
+import { hostAddress } from './own-addresses.ts';
 import { loadProviderModule } from './provider-module.ts';
 import type { StartContext } from './running.ts';
 import { startTracing } from './tracing.ts';
@@ -177,7 +177,7 @@ function describe(
     'kubernetes.io/os': operatingSystem,
     'kubernetes.io/arch': architecture,
   });
-  node.status.addresses = [{ type: 'InternalIP', address: podIP ?? ownAddress() }];
+  node.status.addresses = [{ type: 'InternalIP', address: podIP ?? hostAddress() }];
   node.status.nodeInfo = {
     architecture,
     operatingSystem,
@@ -188,12 +188,6 @@ function describe(
 }
 
 const goArchitectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
-
-/** The address that others reach this host by; loopback on a host without a network. */
-function ownAddress(): string {
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
-}
 
 /**
  * With a client authority: its certificates and tokens that the API server reviews. With a serving certificate alone: everyone, as with
@@ -244,7 +238,7 @@ async function makeIt(
       configPath: options.providerConfig ?? '',
       nodeName: options.nodeName,
       operatingSystem: options.operatingSystem,
-      internalIP: options.podIP ?? ownAddress(),
+      internalIP: options.podIP ?? hostAddress(),
       daemonPort: options.port,
       kubeClusterDomain: options.clusterDomain,
       resourceManager: new ResourceManager(config),

@@ -94,7 +94,7 @@ const versionOf = (text: string | undefined): ZPageForm['version'] =>
   text === 'v1beta1' || text === 'v1alpha1' ? text : undefined;
 
 /**
- * Returns the form that the first satisfiable clause of `Accept` asks for; undefined when there is none.
+ * Returns the form that the first satisfiable clause of `Accept` names; undefined when there is none.
  *
  * @param types media types of the object
  */

@@ -13,7 +13,7 @@ const forms: readonly (readonly [string, object | undefined])[] = [
   ['application/json;g=config.k8s.io;v=v2;as=Flagz', undefined],
   ['application/json;g=config.k8s.io;v=v1beta1;as=Statusz', undefined],
 ];
-test.for(forms)('Accept %j asks for %j', ([accept, form]) => {
+test.for(forms)('Accept %j selects %j', ([accept, form]) => {
   expect(acceptedForm(accept, 'Flagz', zpageTypes)).toEqual(form);
 });
 

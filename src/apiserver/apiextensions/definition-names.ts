@@ -1,4 +1,5 @@
 import { setOwn } from '../../base/own.ts';
+import { withCondition } from '../../apimachinery/conditions.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt } from '../../apimachinery/json.ts';
 import { seconds } from '../../apimachinery/times.ts';
 
@@ -76,18 +77,6 @@ function accept(definition: JsonObject, { resources, kinds }: Taken): Outcome {
   return { names: all, ...(conflict && { conflict }) };
 }
 
-/** The list with a condition in its place; its time changes with its status alone. */
-function withCondition(
-  conditions: readonly JsonObject[],
-  next: Condition,
-  now: string,
-): readonly JsonObject[] {
-  const old = conditions.find((one) => one['type'] === next.type);
-  const lastTransitionTime = old?.['status'] === next.status ? old['lastTransitionTime'] : now;
-  const dated = { lastTransitionTime, ...next };
-  return old ? conditions.map((one) => (one === old ? dated : one)) : [...conditions, dated];
-}
-
 /**
  * The definition with the names that it may have beside the others of its group, and the conditions that say so: names that are in use are
  * refused by `NamesAccepted`, and what was once established stays so. Follows the naming and establishing controllers of apiextensions-apiserver.
@@ -114,8 +103,10 @@ export function withAcceptedNames(
         type: 'Established',
       };
   const status = objectAt(definition, 'status');
-  const named = withCondition(objectsAt(status, 'conditions'), accepted, time);
-  const conditions = isEstablished(definition) ? named : withCondition(named, established, time);
+  const named = withCondition(objectsAt(status, 'conditions'), { lastTransitionTime: time, ...accepted });
+  const conditions = isEstablished(definition)
+    ? named
+    : withCondition(named, { lastTransitionTime: time, ...established });
   const next = { ...status, acceptedNames: names, conditions };
   return sameJson(next, status) ? definition : { ...definition, status: next };
 }

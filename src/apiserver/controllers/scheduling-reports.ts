@@ -7,6 +7,7 @@ import {
   objectsAt,
   valueAt,
 } from '../../apimachinery/json.ts';
+import { withCondition } from '../../apimachinery/conditions.ts';
 import { builtIn } from '../../apimachinery/kinds.ts';
 import { seconds } from '../../apimachinery/times.ts';
 import { type ControllerDeps, systemContext } from './controllers.ts';
@@ -57,21 +58,25 @@ export function unschedulableConditions(
   now: number,
 ): readonly JsonObject[] | undefined {
   const conditions = objectsAt(objectAt(pod, 'status'), 'conditions');
-  const index = conditions.findIndex(({ type }) => type === 'PodScheduled');
-  const current = conditions[index] ?? {};
-  const isFalse = current['status'] === 'False';
-  if (isFalse && current['reason'] === 'Unschedulable' && current['message'] === message) return undefined;
+  const reason = 'Unschedulable';
+  const stands = conditions.some(
+    (one) =>
+      one['type'] === 'PodScheduled' &&
+      one['status'] === 'False' &&
+      one['reason'] === reason &&
+      one['message'] === message,
+  );
+  if (stands) return undefined;
   const generation = valueAt(pod, 'metadata', 'generation');
-  const condition = {
+  return withCondition(conditions, {
     type: 'PodScheduled',
     ...(generation !== undefined && { observedGeneration: generation }),
     status: 'False',
     lastProbeTime: null,
-    lastTransitionTime: isFalse ? current['lastTransitionTime'] : seconds(now),
-    reason: 'Unschedulable',
+    lastTransitionTime: seconds(now),
+    reason,
     message,
-  };
-  return index < 0 ? [...conditions, condition] : conditions.with(index, condition);
+  });
 }
 
 /** Writes into a pod's status that it fits on no node. */

@@ -1,4 +1,5 @@
 import { type LabelSelector, labelSelectorMatches } from '../../kube/label-selector.ts';
+import { withCondition } from '../../apimachinery/conditions.ts';
 import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
 import type { DeleteOptions } from './deletion.ts';
 import { builtIn } from '../../apimachinery/kinds.ts';
@@ -85,18 +86,14 @@ const forbidden = (name: string, why: string): StatusError =>
 
 /** Returns the conditions of a budget whose last disruption is used. */
 function exhaustedConditions(status: JsonObject, now: number): readonly JsonObject[] {
-  const conditions = objectsAt(status, 'conditions');
-  const index = conditions.findIndex(({ type }) => type === 'DisruptionAllowed');
-  const before = conditions[index];
-  const condition = {
+  return withCondition(objectsAt(status, 'conditions'), {
     type: 'DisruptionAllowed',
     status: 'False',
     observedGeneration: status['observedGeneration'],
-    lastTransitionTime: before?.['status'] === 'False' ? before['lastTransitionTime'] : seconds(now),
+    lastTransitionTime: seconds(now),
     reason: 'InsufficientPods',
     message: '',
-  };
-  return index < 0 ? [...conditions, condition] : conditions.with(index, condition);
+  });
 }
 
 /** Uses one disruption of a budget. @throws {StatusError} 429 when there is none */
@@ -184,17 +181,13 @@ export function evict(
 /** Returns the pod with a condition that names the eviction. */
 function disrupted(pod: JsonObject, now: number): JsonObject {
   const status = objectAt(pod, 'status');
-  const conditions = objectsAt(status, 'conditions');
-  const index = conditions.findIndex(({ type }) => type === 'DisruptionTarget');
-  const before = conditions[index];
-  const condition = {
+  const conditions = withCondition(objectsAt(status, 'conditions'), {
     type: 'DisruptionTarget',
     status: 'True',
     lastProbeTime: null,
-    lastTransitionTime: before?.['status'] === 'True' ? before['lastTransitionTime'] : seconds(now),
+    lastTransitionTime: seconds(now),
     reason: 'EvictionByEvictionAPI',
     message: 'Eviction API: evicting',
-  };
-  const all = index < 0 ? [...conditions, condition] : conditions.with(index, condition);
-  return { ...pod, status: { ...status, conditions: all } };
+  });
+  return { ...pod, status: { ...status, conditions } };
 }

@@ -91,7 +91,7 @@ function understanding(name: SelectorName, selector: JsonObject): 'all' | 'some'
   return count > 0 ? 'some' : 'none';
 }
 
-/** Returns what a review ignores of its selectors; undefined: nothing. The answer then holds for more than was asked about. */
+/** Returns what a review ignores of its selectors; undefined: nothing. The answer then holds for more objects than the selectors describe. */
 export function reviewEvaluationError(spec: JsonObject): string | undefined {
   const at = objectAt(spec, 'resourceAttributes');
   const texts = (['fieldSelector', 'labelSelector'] as const).flatMap((name) => {

@@ -1,4 +1,3 @@
-import { isNotFound } from '../../api/client.ts';
 import { ignoreNotFound } from '../../controller/client/errors.ts';
 import type { OwnerReference } from '../../controller/controllerutil/owner-references.ts';
 import { kinds } from '../../controller/kinds.ts';
@@ -104,14 +103,10 @@ async function customSize(
     const resource = kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`;
     throw new Error(`${resource} does not implement the scale subresource`);
   }
-  try {
-    const scale: Scaled = await client
-      .subResource('scale')
-      .get(kind, { metadata: { namespace, name: owner.name } }, { signal });
-    if (uidOf(scale) !== owner.uid) return undefined;
-    return { uid: owner.uid, replicas: scale.spec?.replicas ?? 0 };
-  } catch (reason) {
-    if (isNotFound(reason)) return undefined;
-    throw reason;
-  }
+  const scale: Scaled | undefined = await client
+    .subResource('scale')
+    .get(kind, { metadata: { namespace, name: owner.name } }, { signal })
+    .catch(ignoreNotFound);
+  if (!scale || uidOf(scale) !== owner.uid) return undefined;
+  return { uid: owner.uid, replicas: scale.spec?.replicas ?? 0 };
 }

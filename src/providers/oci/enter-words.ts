@@ -72,7 +72,7 @@ function bubbleWords(
 ): readonly string[] {
   return [
     tools.bwrap ?? 'bwrap',
-    // with another user it would make a second user namespace, which leaves the others of the container to nobody who could join them
+    // with another user it would make a second user namespace, in which commands of the container cannot join its other namespaces
     ...(rootless ? ['--unshare-user', '--uid', '0', '--gid', '0'] : []),
     ...[context.readonlyRootfs ? '--ro-bind' : '--bind', root, '/'],
     ...['--proc', '/proc', '--dev', '/dev', '--ro-bind', '/sys', '/sys'],

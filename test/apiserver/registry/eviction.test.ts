@@ -69,7 +69,7 @@ test.each([
   expect(body).toMatchObject({ details: { causes: [{ reason: 'DisruptionBudget', message }] } });
 });
 
-test('a budget that the controller has not seen yet asks for patience', async () => {
+test('an eviction under a budget that is not processed yet answers 429 with a time to wait', async () => {
   await running('early');
   await budget('early', { observedGeneration: 0 });
   const { status, headers } = await evict('early');

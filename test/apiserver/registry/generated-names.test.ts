@@ -24,7 +24,7 @@ test('a name that is taken is generated anew', async () => {
   for (let count = 0; count < 3; count++) expect((await create({ generateName: 'x-' })).status).toBe(201);
 });
 
-test('after some attempts the client is asked to try again', async () => {
+test('after the last attempt the answer is 409 with a time to wait', async () => {
   server = await EmbeddedApiServer.start({ random: { ...systemRandom, float: () => 0 } });
   const first = await create({ generateName: 'x-' });
   const { name } = first.body['metadata'] as { readonly name: string };

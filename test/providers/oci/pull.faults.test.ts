@@ -69,7 +69,7 @@ describe('a registry that fails', () => {
     expect(slept).toEqual([]);
   });
 
-  test('with 503 and a date is asked again at that date, by its own clock', async () => {
+  test('with 503 and a date receives the next request at that date, by its own clock', async () => {
     const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString();
     registry.faults.push({ path: '/manifests/', status: 503, retryAfter: inSeconds(20), times: 1 });
     expect((await pull()).id).toBe(image.configDigest);

@@ -39,6 +39,8 @@ describe.skipIf(noKubectl !== undefined)('autoscaling by load', { timeout: 360_0
   test('a Deployment grows step by step while its pods compute, and shrinks when they rest', async () => {
     await ok('rollout', 'status', 'deployment/busy', '--timeout=60s');
     const [first = ''] = (await ok('get', 'pods', '-l', 'app=busy', '-o', 'name')).split('\n');
+    // of pods of nearly the same age a ReplicaSet deletes any
+    await ok('annotate', first, 'controller.kubernetes.io/pod-deletion-cost=1');
     await ok('exec', first, '--', 'touch', 'work');
     await size(4);
     expect(await ok('get', 'hpa/busy', '-o', 'jsonpath={.status.currentReplicas}')).toMatch(/^[34]$/);

@@ -49,7 +49,7 @@ describe.skipIf(noCriNode !== undefined)('images', { timeout: 90_000, concurrent
     open.faults.push(
       { path: '/broken/manifests/', status: 500 },
       { path: '/cut/blobs/', cut: true },
-      { path: '/slow', delayMs: 300 },
+      { path: '/slow', delayMs: 300, together: 2 },
     );
     node = await CriNode.start({
       // no limit of pulls a second: all these tests pull at once

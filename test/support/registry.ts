@@ -27,6 +27,41 @@ export interface RegistryFault {
   times?: number;
   /** The delay before the response, ms. */
   readonly delayMs?: number;
+  /** The delay begins once so many responses have been delayed at the same time, or after 20 s. */
+  readonly together?: number;
+}
+
+/** Counts responses that are delayed. */
+class Held {
+  /** The maximum number at the same time. */
+  most = 0;
+  #now = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** Delays a response. */
+  async delay({ delayMs = 0, together = 0 }: RegistryFault): Promise<void> {
+    this.most = Math.max(this.most, ++this.#now);
+    for (const look of this.#waiting) look();
+    await this.#reached(together);
+    await delay(delayMs);
+    this.#now--;
+  }
+
+  #reached(count: number): Promise<void> {
+    if (this.most >= count) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        resolve();
+      };
+      const look = (): void => {
+        if (this.most >= count) end();
+      };
+      const timer = setTimeout(end, 20_000);
+      this.#waiting.add(look);
+    });
+  }
 }
 
 /** A small image registry on loopback. */
@@ -70,7 +105,7 @@ export async function startRegistry(
   const faults: RegistryFault[] = [];
   const ranges: string[] = [];
   const tokens = new Set<string>();
-  const held = { now: 0, most: 0 };
+  const held = new Held();
   const server = createServer((request, response) => {
     requests.push(`${request.method ?? ''} ${request.url ?? ''}`);
     if (request.headers.authorization !== undefined) credentials.push(request.headers.authorization);
@@ -103,18 +138,14 @@ export async function startRegistry(
 interface Shelf extends RegistryOptions {
   readonly images: readonly TestImage[];
   readonly faults: readonly RegistryFault[];
-  readonly held: { now: number; most: number };
+  readonly held: Held;
   readonly tokens: Set<string>;
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, shelf: Shelf): Promise<void> {
   const { pathname } = new URL(request.url ?? '/', 'http://registry');
   const fault = faultFor(pathname, shelf.faults);
-  if (fault?.delayMs !== undefined) {
-    shelf.held.most = Math.max(shelf.held.most, ++shelf.held.now);
-    await delay(fault.delayMs);
-    shelf.held.now--;
-  }
+  if (fault?.delayMs !== undefined) await shelf.held.delay(fault);
   if (fault?.retryAfter !== undefined) response.setHeader('retry-after', fault.retryAfter);
   if (fault?.status !== undefined) refuse(response, fault.status, 'UNKNOWN');
   else if (fault?.redirect !== undefined) response.writeHead(307, { location: fault.redirect }).end();

@@ -199,7 +199,7 @@ module.exports = {
     home('@kubernetes/client-node', '^src/api/kubeconfig/'),
     home('@grpc/grpc-js', '^src/(providers/cri|containers/podresources|app)/'),
     home('@opentelemetry', '^src/(base|app)/tracing'),
-    home('pino', '^src/(agent|cli)/'),
+    home('pino', '^src/base/pino-logger'),
     home('ajv', '^src/(options|kube|middleware|providers/kubernetes)/'),
     home('eventemitter3', '^src/base/'),
     home('rxjs', '^src/(config|pleg|prober|api|pods|agent|conformance|simulate)/'),

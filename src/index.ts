@@ -15,7 +15,7 @@ export {
   type RuntimeParts,
 } from './agent/kuberuntime-provider.ts';
 export { apiReviews } from './agent/server-host.ts';
-export { type LogLevel, pinoLogger } from './agent/logger.ts';
+export { type LogLevel, pinoLogger } from './base/pino-logger.ts';
 export type { ProviderContext } from './agent/provider-context.ts';
 export { nodeHost, type HostDeps, type NodeHost } from './agent/volume-host.ts';
 export type { PodHost } from './pods/pod-host.ts';
@@ -121,7 +121,7 @@ export { type StatusClient, statusClient } from './status/status-client.ts';
 
 // What options and results above name, for those who write them down.
 export type { EvictionOptions, ShutdownOptions } from './agent/evictions.ts';
-export type { LeveledLogger } from './agent/logger.ts';
+export type { LeveledLogger } from './base/pino-logger.ts';
 export type { AllocationManager } from './allocation/allocation-manager.ts';
 export type { Burst } from './api/cache/burst.ts';
 export type { InformerHandler } from './api/cache/handler-queue.ts';

@@ -1,7 +1,7 @@
 import { tableOf } from '../base/own.ts';
 import type { Informer } from '../api/cache/informer.ts';
 import type { RawEvent } from '../api/events/event-correlator.ts';
-import type { LeveledLogger } from '../agent/logger.ts';
+import type { LeveledLogger } from '../base/pino-logger.ts';
 import type { LogFields } from '../base/logger.ts';
 import { keyOf, uidOf } from '../kube/names.ts';
 import type { ContainerStatus, Pod } from '../kube/types.ts';

@@ -1,5 +1,5 @@
 import type { AgentOptions } from '../agent/agent-options.ts';
-import type { LeveledLogger } from '../agent/logger.ts';
+import type { LeveledLogger } from '../base/pino-logger.ts';
 import type { EffectiveOptions } from '../options/load.ts';
 import type { DataDir } from './data-dir.ts';
 import type { RunOptions, StartContext, UpOptions } from './running.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { kubernetesVersion } from '../agent/node-setters.ts';
 import { selfSignedIn } from '../certificates/certificate-files.ts';
-import type { LeveledLogger, LogLevel } from '../agent/logger.ts';
+import type { LeveledLogger, LogLevel } from '../base/pino-logger.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
 import type { UpkeepSettings } from '../agent/garbage-collection.ts';
 import { AgentError, messageOf } from '../base/errors.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { pinoLogger } from '../agent/logger.ts';
+import { pinoLogger } from '../base/pino-logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, StorageError } from '../apiserver/index.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import type { LogFormat, LogLevel } from '../options/agent/fields.ts';

@@ -4,7 +4,7 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { shutdownOptions } from '../agent/evictions.ts';
 import { declaredFeatures } from '../agent/declared-features.ts';
 import { syncLoopFault } from '../agent/kubelet-api.ts';
-import { type LeveledLogger, pinoLogger } from '../agent/logger.ts';
+import { type LeveledLogger, pinoLogger } from '../base/pino-logger.ts';
 import { steadyNow, systemClock } from '../base/clock.ts';
 import { AgentError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';

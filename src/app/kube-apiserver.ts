@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { pinoLogger } from '../agent/logger.ts';
+import { pinoLogger } from '../base/pino-logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, type TokenUser } from '../apiserver/index.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { LeveledLogger } from '../agent/logger.ts';
+import type { LeveledLogger } from '../base/pino-logger.ts';
 import { apiReviews } from '../agent/server-host.ts';
 import type { ApiConnection } from '../api/rest/connection.ts';
 import type { HttpApiClient } from '../api/rest/http-client.ts';

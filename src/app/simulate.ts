@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type LeveledLogger, pinoLogger } from '../agent/logger.ts';
+import { type LeveledLogger, pinoLogger } from '../base/pino-logger.ts';
 import { connectionFromKubeconfig } from '../api/kubeconfig/kube-client.ts';
 import { createApiClient } from '../api/rest/http-client.ts';
 import type { EmbeddedApiServer } from '../apiserver/index.ts';

@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import type { KubeletApiOptions } from '../agent/kubelet-api.ts';
-import type { LeveledLogger } from '../agent/logger.ts';
+import type { LeveledLogger } from '../base/pino-logger.ts';
 import { createApiClient, type HttpApiClient } from '../api/rest/http-client.ts';
 import { Informer } from '../api/cache/informer.ts';
 import { ResourceClient } from '../api/resource-client.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type LogLevel, pinoLogger } from '../agent/logger.ts';
+import { type LogLevel, pinoLogger } from '../base/pino-logger.ts';
 import { systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';

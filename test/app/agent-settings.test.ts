@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Writable } from 'node:stream';
 import { afterEach, expect, test, vi } from 'vitest';
-import { pinoLogger } from '../../src/agent/logger.ts';
+import { pinoLogger } from '../../src/base/pino-logger.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { agentSettings, effectiveOptions, kubeletApiOptions } from '../../src/app/agent-settings.ts';
 import { reachOf } from '../../src/app/reach.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '../../src/agent/agent.ts';
-import { pinoLogger } from '../../src/agent/logger.ts';
+import { pinoLogger } from '../../src/base/pino-logger.ts';
 import type { ApiClient } from '../../src/api/client.ts';
 import { createApiClient, type HttpApiClient } from '../../src/api/rest/http-client.ts';
 import { nodeResource } from '../../src/api/resources.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { logText } from '../../src/agent/log-text.ts';
+import { logText } from '../../src/base/log-text.ts';
 
 test.for<readonly [object, string]>([
   [

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { pinoLogger } from '../../src/agent/logger.ts';
+import { pinoLogger } from '../../src/base/pino-logger.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -29,7 +29,7 @@ test('a log on a full disk ends nobody, and says so once', async () => {
 });
 
 test('standard error on a full disk ends nobody', () => {
-  const module = new URL('../../src/agent/logger.ts', import.meta.url).pathname;
+  const module = new URL('../../src/base/pino-logger.ts', import.meta.url).pathname;
   const program = `
     import { pinoLogger } from '${module}';
     const logger = pinoLogger('info');

@@ -1,6 +1,6 @@
 import { pino, type DestinationStream, type Logger as Pino, type LoggerOptions } from 'pino';
-import { messageOf } from '../base/errors.ts';
-import type { LogFields, Logger } from '../base/logger.ts';
+import { AgentError, messageOf } from './errors.ts';
+import { type LogFields, type Logger, silentLogger } from './logger.ts';
 import { logText } from './log-text.ts';
 
 /** The log levels, from most to least verbose. */
@@ -90,17 +90,54 @@ function standardError(): DestinationStream {
   return stream;
 }
 
-function adapt(log: Pino, gate: { readonly level: LogLevel }): Logger {
+/** The pino logger behind each logger that writes with one. */
+const behind = new WeakMap<Logger, Pino>();
+
+/**
+ * Returns a logger that writes with a pino logger of the caller's: its level, redaction and destination apply.
+ *
+ * @example
+ * const manager = new Manager({ connection, logger: fromPino(pino({ level: 'info' })) });
+ */
+export const fromPino = (log: Pino): Logger => adapt(log, undefined);
+
+/**
+ * Returns the pino logger behind a logger, with the fields that the logger adds to each line: in a reconcile those of the controller, the
+ * object and the `reconcileID`. For libraries that take a pino logger.
+ *
+ * @param of a logger, or what has one: the context of a reconcile
+ * @throws {AgentError} `invalid_argument` when the logger does not write with pino
+ *
+ * @example
+ * controllerManagedBy(manager).for(Memcached).complete(async (request, context) => {
+ *   pinoOf(context).info({ err }, 'the cache does not answer');
+ * });
+ */
+export function pinoOf(of: Logger | { readonly logger: Logger }): Pino {
+  const logger = 'logger' in of ? of.logger : of;
+  if (logger === silentLogger) return pino({ level: 'silent' });
+  const found = behind.get(logger);
+  if (!found)
+    throw new AgentError(
+      'invalid_argument',
+      'pinoOf: the logger does not write with pino: give the manager one of fromPino or pinoLogger',
+    );
+  return found;
+}
+
+function adapt(log: Pino, gate: { readonly level: LogLevel } | undefined): Logger {
   const write =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields?: LogFields): void => {
-      if (ranks[level] >= ranks[gate.level]) log[level](fields ?? {}, message);
+      if (!gate || ranks[level] >= ranks[gate.level]) log[level](fields ?? {}, message);
     };
-  return {
+  const logger: Logger = {
     debug: write('debug'),
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
     with: (fields) => adapt(log.child(fields), gate),
   };
+  behind.set(logger, log);
+  return logger;
 }

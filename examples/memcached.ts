@@ -7,6 +7,7 @@
 import { parseArgs } from 'node:util';
 import {
   addFinalizer,
+  type Condition,
   containsFinalizer,
   controllerManagedBy,
   createOrUpdate,
@@ -21,17 +22,12 @@ import {
   type ObjectOf,
   removeFinalizer,
   setControllerReference,
+  setStatusCondition,
   setupSignalHandler,
 } from '../src/controller/index.ts';
+import { pinoLogger } from '../src/controller/logging/index.ts';
 import { newWebhookManagedBy } from '../src/controller/webhook/index.ts';
 
-interface Condition {
-  type: string;
-  status: 'True' | 'False';
-  reason: string;
-  message: string;
-  lastTransitionTime: string;
-}
 interface Memcached extends KubeObject {
   spec: { size?: number };
   status?: { observedGeneration?: number; readyReplicas?: number; conditions?: Condition[] };
@@ -50,6 +46,7 @@ const { values } = parseArgs({
 });
 const manager = new Manager({
   connection: await loadConnection(values.kubeconfig),
+  logger: pinoLogger('warn'),
   webhook: {
     port: Number(values['webhook-port']),
     host: '127.0.0.1',
@@ -129,24 +126,19 @@ controllerManagedBy(manager)
   });
 
 async function writeStatus(owner: Memcached, readyReplicas: number): Promise<void> {
-  const ready = readyReplicas >= (owner.spec.size ?? 1);
-  const before = owner.status?.conditions?.[0];
-  const status = ready ? 'True' : 'False';
-  const condition: Condition = {
-    type: 'Available',
-    status,
-    reason: ready ? 'Ready' : 'Waiting',
-    message: `${readyReplicas} of ${owner.spec.size ?? 1} are ready`,
-    lastTransitionTime:
-      before?.status === status
-        ? before.lastTransitionTime
-        : new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
-  };
+  const { size = 1 } = owner.spec;
+  const ready = readyReplicas >= size;
   const observedGeneration = owner.metadata?.generation ?? 0;
-  const same =
-    owner.status?.observedGeneration === observedGeneration && before?.message === condition.message;
-  if (same) return;
-  const next = { ...owner, status: { observedGeneration, readyReplicas, conditions: [condition] } };
+  const conditions = [...(owner.status?.conditions ?? [])];
+  const changed = setStatusCondition(conditions, {
+    type: 'Available',
+    status: ready ? 'True' : 'False',
+    observedGeneration,
+    reason: ready ? 'Ready' : 'Waiting',
+    message: `${readyReplicas} of ${size} are ready`,
+  });
+  if (!changed) return;
+  const next = { ...owner, status: { observedGeneration, readyReplicas, conditions } };
   await client.status.patch(Memcached, next, mergeFrom(owner));
 }
 

@@ -68,8 +68,7 @@ spec:
 ${older === undefined ? '' : definitionConversion}  versions:
 ${definitionVersion('__VERSION__', { stored: true, replicas: 'replicas' })}${older === undefined ? '' : definitionVersion(older, { stored: false, replicas: 'size' })}`;
 
-export const reconcilerTemplate = `import { isDeepStrictEqual } from 'node:util';
-import {
+export const reconcilerTemplate = `import {
   type Client,
   createOrUpdate,
   ignoreNotFound,
@@ -80,17 +79,18 @@ import {
   type Reconciler,
   type Request,
   setControllerReference,
+  setStatusCondition,
 } from 'podtender/controller';
-import { __KIND__, type __KIND__Status, type __KIND__StatusConditionsItem } from './types.ts';
+import { __KIND__, type __KIND__Status } from './types.ts';
 
 type Deployment = ObjectOf<typeof kinds.Deployment>;
 
 /** Makes the Deployment of each __KIND__ what its spec says, and its status what the Deployment says. */
 export class __KIND__Reconciler implements Reconciler {
   readonly #client: Client;
-  readonly #now: () => Date;
+  readonly #now: () => number;
 
-  constructor(client: Client, now: () => Date = () => new Date()) {
+  constructor(client: Client, now: () => number = Date.now) {
     this.#client = client;
     this.#now = now;
   }
@@ -124,31 +124,18 @@ export class __KIND__Reconciler implements Reconciler {
   async #updateStatus(owner: __KIND__, { status }: Deployment): Promise<void> {
     const readyReplicas = status?.readyReplicas ?? 0;
     const ready = readyReplicas >= (owner.spec.replicas ?? 1);
+    const observedGeneration = owner.metadata?.generation ?? 0;
+    const conditions = [...(owner.status?.conditions ?? [])];
     const condition = {
       type: 'Available',
       status: ready ? ('True' as const) : ('False' as const),
+      observedGeneration,
       reason: ready ? 'PodsReady' : 'PodsNotReady',
       message: \`\${readyReplicas} of \${owner.spec.replicas ?? 1} pods are ready\`,
     };
-    const generation = owner.metadata?.generation ?? 0;
-    const before = owner.status?.conditions?.find(({ type }) => type === condition.type);
-    const next: __KIND__Status = {
-      observedGeneration: generation,
-      readyReplicas,
-      conditions: [this.#stamped(condition, before)],
-    };
-    if (isDeepStrictEqual(next, owner.status)) return;
+    if (!setStatusCondition(conditions, condition, this.#now())) return;
+    const next: __KIND__Status = { observedGeneration, readyReplicas, conditions };
     await this.#client.status.patch(__KIND__, { ...owner, status: next }, mergeFrom(owner));
-  }
-
-  /** The time of a condition changes with its status only. */
-  #stamped(
-    { type, status, reason, message }: Omit<__KIND__StatusConditionsItem, 'lastTransitionTime'>,
-    before: __KIND__StatusConditionsItem | undefined,
-  ): __KIND__StatusConditionsItem {
-    const same = before?.status === status;
-    const lastTransitionTime = same ? before.lastTransitionTime : \`\${this.#now().toISOString().slice(0, 19)}Z\`;
-    return { lastTransitionTime, message, reason, status, type };
   }
 }
 `;
@@ -161,11 +148,13 @@ export const mainOf = (webhooks: WebhookParts | undefined): string => `import {
   Manager,
   setupSignalHandler,
 } from 'podtender/controller';
+import { pinoLogger } from 'podtender/controller/logging';
 import { __KIND__Reconciler } from './reconciler.ts';
 import { __KIND__ } from './types.ts';
 ${webhooks ? "import { addWebhooks } from './webhooks.ts';\n" : ''}
 const manager = new Manager({
   connection: await loadConnection(),
+  logger: pinoLogger('info'),
   leaderElection: { id: '__NAME__.__GROUP__' },
   metrics: { bindAddress: ':8080' },
   healthProbeBindAddress: ':8081',

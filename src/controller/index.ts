@@ -35,7 +35,32 @@ export { newCache, type OwnedCache } from './cache/new-cache.ts';
 export { type CacheReads } from './client/cached-client.ts';
 export { type ConnectionOptions } from './client/client.ts';
 export { loadConnection, type LoadConnectionOptions } from './client/connection.ts';
-export { ignoreAlreadyExists, ignoreNotFound } from './client/errors.ts';
+export {
+  apiErrorIn,
+  hasStatusCause,
+  ignoreAlreadyExists,
+  ignoreNotFound,
+  isAlreadyExists,
+  isBadRequest,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInternalError,
+  isInvalid,
+  isMethodNotSupported,
+  isNotAcceptable,
+  isNotFound,
+  isRequestEntityTooLarge,
+  isResourceExpired,
+  isServerTimeout,
+  isServiceUnavailable,
+  isTimeout,
+  isTooManyRequests,
+  isUnauthorized,
+  isUnsupportedMediaType,
+  reasonForError,
+  suggestsClientDelay,
+} from './client/errors.ts';
 export { interceptClient, type InterceptorFuncs } from './client/interceptor.ts';
 export { type ClientOptions, newClient, type OwnedClient } from './client/new-client.ts';
 export {
@@ -47,6 +72,14 @@ export {
   strategicMergeFrom,
 } from './client/patches.ts';
 export {
+  type Backoff,
+  defaultBackoff,
+  defaultRetry,
+  retryOnConflict,
+  retryOnError,
+  type RetryOptions,
+} from './client/retry.ts';
+export {
   newDryRunClient,
   newNamespacedClient,
   withFieldOwner,
@@ -54,6 +87,17 @@ export {
 } from './client/wrappers.ts';
 export { ApiError } from '../api/client.ts';
 export { Controller, type ControllerOptions, type Step } from './controller/controller.ts';
+export {
+  type AnyCondition,
+  type Condition,
+  findStatusCondition,
+  isStatusConditionFalse,
+  isStatusConditionPresentAndEqual,
+  isStatusConditionTrue,
+  type NewCondition,
+  removeStatusCondition,
+  setStatusCondition,
+} from './controllerutil/conditions.ts';
 export {
   addFinalizer,
   containsFinalizer,

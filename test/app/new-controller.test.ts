@@ -23,6 +23,7 @@ const folders: Readonly<Record<string, string>> = {
   '/controller': 'controller/index.ts',
   '/controller/controllertest': 'controller/controllertest/index.ts',
   '/controller/envtest': 'envtest/index.ts',
+  '/controller/logging': 'controller/logging/index.ts',
   '/controller/webhook': 'controller/webhook/index.ts',
 };
 

@@ -30,6 +30,10 @@ const printed: readonly (readonly [what: string, output: string])[] = [
     'a conversion',
     '{"apiVersion":"stable.example.com/v2","kind":"CronTab","spec":{"schedules":["* * * * *"]}}\n',
   ],
+  [
+    'conditions, a retry and logs',
+    'true false\nStarting\ntrue\n{"level":30,"reconcileID":"1","replicas":3,"msg":"scaled"}\n',
+  ],
   ['a fake client', 'owner\n'],
   ['a driver', 'shop create { requeueAfter: 60000 }\n1 requeue 1\n'],
 ];

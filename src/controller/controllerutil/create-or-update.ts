@@ -1,4 +1,4 @@
-import { isNotFound } from '../../api/client.ts';
+import { isNotFound } from '../client/errors.ts';
 import { AgentError } from '../../base/errors.ts';
 import { mergeFrom } from '../client/patches.ts';
 import type { Client, Kind, KubeObject } from '../types.ts';

@@ -1,6 +1,6 @@
 import { seconds } from '../../apimachinery/times.ts';
 import { isActive, isAvailable, isReady, isTerminating } from '../workload/pods.ts';
-import { withCondition } from '../workload/objects.ts';
+import { withCondition } from '../../apimachinery/conditions.ts';
 import type { Condition, Pod, ReplicaSet } from '../workload/types.ts';
 
 type Status = NonNullable<ReplicaSet['status']>;
@@ -46,5 +46,10 @@ function failureCondition(
   if (!failure) return rest;
   const before = conditions?.find(({ type }) => type === 'ReplicaFailure');
   if (before?.reason === failure.reason) return [...(conditions ?? [])];
-  return withCondition(rest, { type: 'ReplicaFailure', status: 'True', ...failure }, seconds(now));
+  return withCondition<Condition>(rest, {
+    type: 'ReplicaFailure',
+    status: 'True',
+    ...failure,
+    lastTransitionTime: seconds(now),
+  });
 }

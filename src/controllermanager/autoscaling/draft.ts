@@ -1,5 +1,6 @@
+import { withCondition } from '../../apimachinery/conditions.ts';
 import { seconds } from '../../apimachinery/times.ts';
-import { withCondition } from '../workload/objects.ts';
+import type { Condition } from '../workload/types.ts';
 import type { MetricFailure } from './autoscaler-metrics.ts';
 import type { Autoscaler, AutoscalerStatus, MetricStatus } from './autoscaler-types.ts';
 
@@ -15,7 +16,8 @@ export class Draft {
   }
 
   condition(type: string, status: 'True' | 'False', { reason, message }: MetricFailure): void {
-    const conditions = withCondition(this.status.conditions, { type, status, reason, message }, this.#now);
+    const set = { type, status, reason, message, lastTransitionTime: this.#now };
+    const conditions = withCondition<Condition>(this.status.conditions ?? [], set);
     this.status = { ...this.status, conditions };
   }
 

@@ -1,8 +1,9 @@
+import { withCondition } from '../../apimachinery/conditions.ts';
 import { seconds } from '../../apimachinery/times.ts';
 import type { kinds } from '../../controller/kinds.ts';
 import type { ObjectOf } from '../../controller/types.ts';
 import type { LabelSelector } from '../../kube/label-selector.ts';
-import { isDeleted, nameOf, scaledValue, withCondition } from '../workload/objects.ts';
+import { isDeleted, nameOf, scaledValue } from '../workload/objects.ts';
 import { isReady } from '../workload/pods.ts';
 import type { Condition, Pod } from '../workload/types.ts';
 
@@ -36,7 +37,11 @@ function conditionsWith(
   condition: Pick<Condition, 'status' | 'reason' | 'message'> & { readonly observedGeneration: number },
   now: number,
 ): StatusConditions {
-  const all = withCondition(status?.conditions, { type: 'DisruptionAllowed', ...condition }, seconds(now));
+  const all = withCondition<Condition>(status?.conditions ?? [], {
+    type: 'DisruptionAllowed',
+    ...condition,
+    lastTransitionTime: seconds(now),
+  });
   return all as unknown as StatusConditions;
 }
 

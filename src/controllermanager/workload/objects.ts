@@ -2,7 +2,7 @@ import { sameJson } from '../../apimachinery/json.ts';
 import { apiVersionOf } from '../../controller/kinds.ts';
 import type { OwnerReference } from '../../controller/controllerutil/owner-references.ts';
 import type { Kind, KubeObject } from '../../controller/types.ts';
-import type { Condition, Pod, PodTemplate } from './types.ts';
+import type { Pod, PodTemplate } from './types.ts';
 
 export const nameOf = ({ metadata }: KubeObject): string => metadata?.name ?? '';
 export const namespaceOf = ({ metadata }: KubeObject): string => metadata?.namespace ?? '';
@@ -64,20 +64,6 @@ export function scaledValue(value: number | string | undefined, total: number, r
   if (!value.endsWith('%')) return Number(value);
   const scaled = (Number(value.slice(0, -1)) * total) / 100;
   return round === 'up' ? Math.ceil(scaled) : Math.floor(scaled);
-}
-
-/** Returns the conditions with one of them set; the time of its transition stays while its status does. */
-export function withCondition(
-  conditions: readonly Condition[] | undefined,
-  set: Omit<Condition, 'lastTransitionTime'>,
-  time: string,
-): Condition[] {
-  const all = [...(conditions ?? [])];
-  const at = all.findIndex(({ type }) => type === set.type);
-  const before = all[at];
-  const since = before?.status === set.status ? before.lastTransitionTime : undefined;
-  all[at < 0 ? all.length : at] = { ...set, lastTransitionTime: since ?? time };
-  return all;
 }
 
 /** Compares statuses; numbers that are absent are 0. */

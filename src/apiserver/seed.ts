@@ -1,6 +1,6 @@
 import { tableOf } from '../base/own.ts';
-import { systemContext } from './controllers/controllers.ts';
 import { putService } from './controllers/kubernetes-service.ts';
+import { createOwn } from './controllers/own-objects.ts';
 import {
   type JsonObject,
   metadataOf,
@@ -8,8 +8,9 @@ import {
   objectsAt,
   sameJson,
   stringAt,
+  withMetadata,
 } from '../apimachinery/json.ts';
-import { builtIn, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
+import { builtIn } from '../apimachinery/kinds.ts';
 import { autoUpdate, bootstrapPolicy } from './authorization/bootstrap/bootstrap-policy.ts';
 import { permissionsOf, type Rule, ruleCovers, rulesOf } from './authorization/rules.ts';
 import type { ResourceApi } from './endpoints/handlers/resource-api.ts';
@@ -27,29 +28,13 @@ const systemPriorities: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2_000_000_000,
 };
 
-/** Creates an object of the server's own, unless it exists. */
-function makeOwn(
-  { resources, world }: { readonly resources: ResourceApi; readonly world: World },
-  kind: Kind,
-  namespace: string,
-  object: JsonObject & { readonly metadata: JsonObject },
-): void {
-  if (world.store.get(kind.storage, keyOf(namespace, String(object.metadata['name'])))) return;
-  const writer = {
-    manager: 'kube-apiserver',
-    operation: 'Update',
-    apiVersion: groupVersionOf(kind),
-  } as const;
-  resources.registry(kind).create(namespace, object, writer, systemContext(world));
-}
-
 /** Creates the bootstrap roles and bindings, and adds to existing ones what they lack, unless their annotation prevents that. */
 function seedRoles(resources: ResourceApi, world: World): void {
   for (const { resource, namespace, object } of bootstrapPolicy()) {
     const kind = builtIn(resource, 'rbac.authorization.k8s.io');
     const standing = world.store.get(kind.storage, keyOf(namespace, object.metadata.name))?.object;
     if (!standing) {
-      makeOwn({ resources, world }, kind, namespace, object);
+      createOwn({ resources, world }, kind, withMetadata(object, { namespace: namespace || undefined }));
       continue;
     }
     const annotations = objectAt(metadataOf(standing), 'annotations');
@@ -95,22 +80,17 @@ function completed(standing: JsonObject, expected: JsonObject): JsonObject {
  * port, the server's own service, before the roles as in kube-apiserver.
  */
 export function seed(resources: ResourceApi, world: World, port?: number): void {
-  const create = (
-    resource: string,
-    group: string,
-    namespace: string,
-    object: JsonObject & { readonly metadata: JsonObject },
-  ): void => {
-    makeOwn({ resources, world }, builtIn(resource, group), namespace, object);
+  const create = (resource: string, group: string, object: JsonObject): void => {
+    createOwn({ resources, world }, builtIn(resource, group), object);
   };
-  for (const name of systemNamespaces) create('namespaces', '', '', { metadata: { name } });
+  for (const name of systemNamespaces) create('namespaces', '', { metadata: { name } });
   if (port !== undefined) putService({ resources, world }, port);
   for (const [name, value] of Object.entries(systemPriorities))
-    create('priorityclasses', 'scheduling.k8s.io', '', {
+    create('priorityclasses', 'scheduling.k8s.io', {
       metadata: { name },
       value,
       description: priorityDescriptions[name],
     });
   seedRoles(resources, world);
-  create('clusterrolebindings', 'rbac.authorization.k8s.io', '', nodeBootstrap);
+  create('clusterrolebindings', 'rbac.authorization.k8s.io', nodeBootstrap);
 }

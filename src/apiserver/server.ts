@@ -1,4 +1,10 @@
-import { findByKind, groupVersionOf, type Kind } from '../apimachinery/kinds.ts';
+import {
+  findByKind,
+  groupVersionOf,
+  type Kind,
+  metricsKinds,
+  trustBundleKinds,
+} from '../apimachinery/kinds.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
@@ -142,6 +148,7 @@ export class EmbeddedApiServer {
       subresources,
       signer,
       flags: effectiveFlags(options),
+      vitals: { store, stopping: stopping.signal },
       families: () => webhooks.metrics.families(),
       clusterTrustBundles,
       ...(options.metricsApi && {
@@ -150,10 +157,9 @@ export class EmbeddedApiServer {
     });
     const server = await listen(router, authority, listenOptions(options, clock, host));
     seed(resources, world, options.kubernetesService === false ? undefined : server.port);
-    const ends = runControllers({ world, resources, customs, authority, clock, logger }, subresources, {
-      enabled,
-      ...controllerSettings(options, server),
-    });
+    const settings = { enabled, ...controllerSettings(options, server, authority.cert) };
+    const parts = { world, resources, customs, authority, clock, logger };
+    const ends = runControllers(parts, subresources, settings);
     store.flush();
     return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host, faults, acting });
   }
@@ -216,14 +222,23 @@ export class EmbeddedApiServer {
 const rangeOf = ({ serviceClusterIpRange }: EmbeddedApiServerOptions): ServiceRange | undefined =>
   serviceClusterIpRange === undefined ? undefined : ServiceRange.of(serviceClusterIpRange);
 
-/** Returns how certificates are signed, and where `default/kubernetes` leads unless it is not looked after. */
+/** Returns what controllers and the server's own objects are made of. */
 const controllerSettings = (
-  { signing, kubernetesService, advertiseAddress: address }: EmbeddedApiServerOptions,
+  options: EmbeddedApiServerOptions,
   { port }: Listening,
-): Pick<ControllerSettings, 'signing' | 'service'> => ({
-  signing,
-  ...(kubernetesService !== false && { service: { port, address } }),
-});
+  ownAuthority: string,
+): Omit<ControllerSettings, 'enabled'> => {
+  const { clusterTrustBundles, metricsApi: metrics, advertiseAddress: address } = options;
+  return {
+    signing: options.signing,
+    ...(options.kubernetesService !== false && { service: { port, address } }),
+    trusted: {
+      authorities: [ownAuthority, ...(options.clientAuthorities ?? [])].join(''),
+      requestHeaders: options.requestHeaders,
+    },
+    optionalKinds: [...(clusterTrustBundles ? trustBundleKinds : []), ...(metrics ? metricsKinds : [])],
+  };
+};
 
 /** Returns what calls of webhooks use. */
 const webhookDeps = ({

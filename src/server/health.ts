@@ -1,52 +1,29 @@
-import { goQuote } from '../go/go-quote.ts';
+import {
+  type HealthAnswer,
+  type HealthCheck,
+  runHealthCheck,
+  runHealthChecks,
+} from '../kube/health-checks.ts';
 import type { MetricFamily } from '../metrics/family.ts';
 import { httpError, pageNotFound, type Reply, text } from './reply.ts';
 
-/** One named health check of the kubelet. */
-export interface HealthCheck {
-  readonly name: string;
-  /** Returns what is wrong; undefined when healthy. */
-  readonly check: () => string | undefined;
-}
-
-/** Always healthy: the process answers. */
-export const ping: HealthCheck = { name: 'ping', check: () => undefined };
-/** Always healthy: there is no log buffer that could stall. */
-export const log: HealthCheck = { name: 'log', check: () => undefined };
 /** Always healthy: there is no device plugin server that could fail. */
 export const devicePlugin: HealthCheck = { name: 'device-plugin', check: () => undefined };
 
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
-/** Answers `/healthz`: runs all checks; `?verbose` lists them, `?exclude=` leaves some out. Reasons are withheld. Accepts any method. */
-export function healthz(checks: readonly HealthCheck[], query: URLSearchParams): Reply {
-  const excluded = new Set(query.getAll('exclude'));
-  const lines: string[] = [];
-  const failed: string[] = [];
-  for (const { name, check } of checks) {
-    if (excluded.delete(name)) lines.push(`[+]${name} excluded: ok`);
-    else if (check() === undefined) lines.push(`[+]${name} ok`);
-    else {
-      lines.push(`[-]${name} failed: reason withheld`);
-      failed.push(name);
-    }
-  }
-  if (excluded.size > 0) {
-    const names = [...excluded].sort().map(goQuote).join(',');
-    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
-  }
-  if (failed.length > 0) return httpError(500, `${lines.join('\n')}\nhealthz check failed`);
-  if (!query.has('verbose')) return text(200, 'ok', noSniff);
-  return text(200, `${lines.join('\n')}\nhealthz check passed\n`, noSniff);
-}
+/** Answers `/healthz`: runs all checks. Accepts any method. */
+export const healthz = (checks: readonly HealthCheck[], query: URLSearchParams): Reply =>
+  replyOf(runHealthChecks('healthz', checks, query), noSniff);
 
 /** Answers `/healthz/{name}`: runs one check and includes its reason. */
 export function healthzOf(checks: readonly HealthCheck[], name: string): Reply {
-  const found = checks.find((one) => one.name === name);
-  if (!found) return pageNotFound;
-  const fault = found.check();
-  return fault === undefined ? text(200, 'ok') : httpError(500, `internal server error: ${fault}`);
+  const found = runHealthCheck(checks, name);
+  return found ? replyOf(found) : pageNotFound;
 }
+
+const replyOf = ({ isHealthy, text: body }: HealthAnswer, headers: Reply['headers'] = {}): Reply =>
+  isHealthy ? text(200, body, headers) : httpError(500, body.trimEnd());
 
 const counts = new WeakMap<HealthCheck, Record<'success' | 'error', number>>();
 

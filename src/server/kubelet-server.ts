@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import type { Tracer } from '../base/tracing.ts';
 import { alwaysAllow, type Authenticator, type Authorizer, certificateAuthenticator } from './access.ts';
 import { RequestHandler } from './handler.ts';
-import { ping } from './health.ts';
+import { ping } from '../kube/health-checks.ts';
 import type { Service } from './services.ts';
 import type { ServerHost } from './host.ts';
 import {

@@ -2,18 +2,10 @@ import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { goQuote } from '../go/go-quote.ts';
 import { decodedPath } from '../go/url-path.ts';
+import { type HealthCheck, log, ping } from '../kube/health-checks.ts';
 import { flagzPage, statuszPage } from '../kube/zpages.ts';
 import { containerLogs, hasContainer, refOf } from './container-logs.ts';
-import {
-  devicePlugin,
-  type HealthCheck,
-  healthMetrics,
-  healthz,
-  healthzOf,
-  log,
-  ping,
-  resetHealthMetrics,
-} from './health.ts';
+import { devicePlugin, healthMetrics, healthz, healthzOf, resetHealthMetrics } from './health.ts';
 import type { ServerHost } from './host.ts';
 import { podList, runningOnly, runningPodList } from './pod-lists.ts';
 import { metricsReply } from './metrics-reply.ts';

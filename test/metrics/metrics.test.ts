@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { healthMetrics, log, ping } from '../../src/server/health.ts';
+import { log, ping } from '../../src/kube/health-checks.ts';
+import { healthMetrics } from '../../src/server/health.ts';
 import { Counter, Histogram, metricsText, single } from '../../src/metrics/metrics.ts';
 import { openMetricsText, wantsOpenMetrics } from '../../src/metrics/open-metrics.ts';
 import { cadvisorMetrics, resourceMetrics } from '../../src/server/usage-metrics.ts';

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { type JsonObject, objectAt, objectsAt, sameJson, valueAt } from '../../apimachinery/json.ts';
-import { builtIn, groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
+import { builtIn } from '../../apimachinery/kinds.ts';
 import { keyOf } from '../storage/store.ts';
-import { type ControllerDeps, systemContext } from './controllers.ts';
+import type { ControllerDeps } from './controllers.ts';
+import { every, type OwnDeps, putOwn } from './own-objects.ts';
 
 /** Time between two looks at the service and its endpoints, as kube-apiserver has it. */
 const intervalMs = 10_000;
@@ -14,9 +15,9 @@ export interface Reachability {
   readonly address?: string | undefined;
 }
 
-type Deps = Pick<ControllerDeps, 'world' | 'resources' | 'clock'>;
+type Deps = OwnDeps & Pick<ControllerDeps, 'clock'>;
 
-const place = { namespace: 'default', name: 'kubernetes', subresource: '' };
+const place = { namespace: 'default', name: 'kubernetes' };
 
 /**
  * Makes the service `default/kubernetes`, by which pods find the server, its Endpoints and its EndpointSlice, now and every 10 seconds. Follows
@@ -27,42 +28,14 @@ export function keepKubernetesService(deps: Deps, at: Reachability): () => void 
     putService(deps, at.port);
     if (at.address !== undefined && !isLoopback(at.address)) putEndpoints(deps, at.address, at.port);
   };
-  let stop = (): void => undefined;
-  const repeat = (): void => {
-    stop = deps.clock.timer(intervalMs, () => {
-      sync();
-      repeat();
-    });
-  };
   sync();
-  repeat();
-  return () => {
-    stop();
-  };
+  return every(deps.clock, intervalMs, sync);
 }
 
 const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
-/** Creates an object of the server's own, or changes the one that is there. */
-function put(
-  { resources, world }: Pick<Deps, 'world' | 'resources'>,
-  kind: Kind,
-  object: JsonObject,
-  change: (standing: JsonObject) => JsonObject,
-): void {
-  const writer = {
-    manager: 'kube-apiserver',
-    operation: 'Update',
-    apiVersion: groupVersionOf(kind),
-  } as const;
-  const registry = resources.registry(kind);
-  const standing = world.store.get(kind.storage, keyOf(place.namespace, place.name))?.object;
-  if (!standing) registry.create(place.namespace, object, writer, systemContext(world));
-  else if (change(standing) !== standing) registry.update(place, change, writer, systemContext(world));
-}
-
 /** Creates the service, or gives the one that is there the server's current port. */
-export function putService(deps: Pick<Deps, 'world' | 'resources'>, port: number): void {
+export function putService(deps: OwnDeps, port: number): void {
   const ports = [{ name: 'https', protocol: 'TCP', port: 443, targetPort: port }];
   const labels = { component: 'apiserver', provider: 'kubernetes' };
   const spec = {
@@ -72,8 +45,8 @@ export function putService(deps: Pick<Deps, 'world' | 'resources'>, port: number
     sessionAffinity: 'None',
     ipFamilyPolicy: 'SingleStack',
   };
-  const object = { metadata: { name: place.name, labels }, spec };
-  put(deps, builtIn('services'), object, (standing) => {
+  const object = { metadata: { ...place, labels }, spec };
+  putOwn(deps, builtIn('services'), object, (standing) => {
     const own = objectAt(standing, 'spec');
     if (sameJson(own['ports'], ports) && own['type'] === 'ClusterIP') return standing;
     return { ...standing, spec: { ...own, ports, type: 'ClusterIP' } };
@@ -86,8 +59,8 @@ const serviceLabel = 'kubernetes.io/service-name';
 function putEndpoints(deps: Deps, address: string, port: number): void {
   const ports = [{ name: 'https', port, protocol: 'TCP' }];
   const subsets = [{ addresses: [{ ip: address }], ports }];
-  const endpoints = { metadata: { name: place.name, labels: { [mirrorLabel]: 'true' } }, subsets };
-  put(deps, builtIn('endpoints'), endpoints, (standing) =>
+  const endpoints = { metadata: { ...place, labels: { [mirrorLabel]: 'true' } }, subsets };
+  putOwn(deps, builtIn('endpoints'), endpoints, (standing) =>
     sameJson(objectsAt(standing, 'subsets'), subsets) && hasLabel(standing, mirrorLabel, 'true')
       ? standing
       : withLabel({ ...standing, subsets }, mirrorLabel, 'true'),
@@ -95,7 +68,7 @@ function putEndpoints(deps: Deps, address: string, port: number): void {
   const addressType = isIP(address) === 6 ? 'IPv6' : 'IPv4';
   const addresses = [{ addresses: [address], conditions: { ready: true } }];
   const slice = {
-    metadata: { name: place.name, labels: { [serviceLabel]: place.name } },
+    metadata: { ...place, labels: { [serviceLabel]: place.name } },
     addressType,
     endpoints: addresses,
     ports,
@@ -106,7 +79,7 @@ function putEndpoints(deps: Deps, address: string, port: number): void {
   // the type of the addresses cannot be changed
   if (before && before['addressType'] !== addressType)
     deps.world.store.delete(storage, keyOf(place.namespace, place.name));
-  put(deps, kind, slice, (standing) =>
+  putOwn(deps, kind, slice, (standing) =>
     sameJson(objectsAt(standing, 'endpoints'), addresses) &&
     sameJson(objectsAt(standing, 'ports'), ports) &&
     hasLabel(standing, serviceLabel, place.name)

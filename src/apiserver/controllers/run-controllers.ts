@@ -1,9 +1,12 @@
 import type { CustomResources } from '../apiextensions/custom-resources.ts';
 import { Definitions } from '../apiextensions/definitions.ts';
 import type { Subresources } from '../endpoints/handlers/subresources.ts';
+import type { Kind } from '../../apimachinery/kinds.ts';
 import type { EmbeddedApiServerOptions } from '../server-options.ts';
+import { keepApiServices } from './api-services.ts';
 import { type ControllerName, enabledControllers } from './controller-names.ts';
 import { type ControllerDeps, furnishNamespaces, keepQuotas } from './controllers.ts';
+import { keepFlowControl } from './flow-control.ts';
 import { GarbageCollector } from './garbage-collector.ts';
 import { keepKubernetesService, type Reachability } from './kubernetes-service.ts';
 import { emptyNamespaces } from './namespace-controller.ts';
@@ -11,6 +14,8 @@ import { checkPolicyTypes } from './policy-type-checks.ts';
 import { aggregateRoles } from './role-aggregation.ts';
 import { signRequests, type SigningTimes } from './csr-signer.ts';
 import { minimalScheduler } from './scheduler.ts';
+import { keepIdentityLease, keepOwnConfigMaps, type TrustedClients } from './server-identity.ts';
+import { keepAddresses, keepServiceCidr } from './service-cidr.ts';
 
 /** Returns the controllers to run. @throws {AgentError} `invalid_argument` for an unknown name */
 export function controllersOf({
@@ -27,16 +32,35 @@ export interface ControllerSettings {
   readonly signing?: Partial<SigningTimes> | undefined;
   /** Where `default/kubernetes` leads; absent: the service is not looked after. */
   readonly service?: Reachability;
+  readonly trusted: TrustedClients;
+  /** Kinds that an option makes the server serve. */
+  readonly optionalKinds: readonly Kind[];
+}
+
+/** Starts what looks after the objects that kube-apiserver itself makes. @returns what ends each */
+function keepOwnObjects(
+  deps: ControllerDeps & { readonly customs: CustomResources },
+  { service, trusted, optionalKinds }: ControllerSettings,
+): (() => void)[] {
+  return [
+    keepServiceCidr(deps),
+    keepAddresses(deps),
+    ...(service ? [keepKubernetesService(deps, service)] : []),
+    keepFlowControl(deps),
+    keepOwnConfigMaps(deps, trusted),
+    keepIdentityLease(deps),
+    keepApiServices(deps, { customs: deps.customs, optional: optionalKinds }),
+  ];
 }
 
 /** Starts the enabled controllers, and what looks after definitions. @returns what ends each */
 export function runControllers(
   deps: ControllerDeps & { readonly customs: CustomResources },
   subresources: Subresources,
-  { enabled, signing, service }: ControllerSettings,
+  settings: ControllerSettings,
 ): (() => void)[] {
-  const ends: (() => void)[] = [new Definitions(deps).start()];
-  if (service) ends.push(keepKubernetesService(deps, service));
+  const { enabled, signing } = settings;
+  const ends: (() => void)[] = [new Definitions(deps).start(), ...keepOwnObjects(deps, settings)];
   const starts: Readonly<Partial<Record<ControllerName, () => () => void>>> = {
     'serviceaccount-controller': () => furnishNamespaces(deps),
     'clusterrole-aggregation-controller': () => aggregateRoles(deps),

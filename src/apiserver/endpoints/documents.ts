@@ -194,32 +194,6 @@ async function sendHashed(
 const swaggerType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const swaggerMessages = new WeakMap<Document, Buffer>();
 
-/** The checks in `/livez?verbose` and similar paths; `etcd` is the store, under the name that probes exclude. */
-const checks: readonly string[] = ['ping', 'log', 'etcd'];
-
-/** Returns the names of the checks below `/healthz`, `/livez` or `/readyz`. */
-export const healthChecks = (root: string): readonly string[] =>
-  root === 'readyz' ? [...checks, 'shutdown'] : checks;
-
-export interface TextAnswer {
-  readonly status: number;
-  readonly text: string;
-}
-
-/** Answers `/healthz`, `/livez`, `/readyz` and single checks below them; `undefined` for an unknown check. */
-export function health(path: string, query: URLSearchParams): TextAnswer | undefined {
-  const [, root = '', check = '', ...below] = path.split('/');
-  const all = healthChecks(root);
-  if (check !== '' || below.length > 0)
-    return all.includes(check) && below.length === 0 ? { status: 200, text: 'ok' } : undefined;
-  if (!query.has('verbose')) return { status: 200, text: 'ok' };
-  const excluded = new Set(query.getAll('exclude'));
-  const lines = all.map((name) => (excluded.delete(name) ? `[+]${name} excluded: ok` : `[+]${name} ok`));
-  const unknown = [...excluded].map((name) => JSON.stringify(name)).join(', ');
-  if (unknown !== '') lines.push(`warn: some health checks cannot be excluded: no matches for ${unknown}`);
-  return { status: 200, text: `${lines.join('\n')}\n${root} check passed\n` };
-}
-
 /** Answer of `/version`: the Kubernetes release that this server follows, with this program's own build after the plus sign. */
 export const versionInfo: JsonObject = {
   major: '1',

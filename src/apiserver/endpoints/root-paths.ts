@@ -1,5 +1,5 @@
 import { groups, type Kind } from '../../apimachinery/kinds.ts';
-import { healthChecks } from './documents.ts';
+import type { HealthCheck } from '../../kube/health-checks.ts';
 
 const others = [
   '/.well-known/openid-configuration',
@@ -18,16 +18,19 @@ const others = [
 ];
 
 /** Returns the paths that `/` lists: groups and versions, health checks and documents. */
-export function rootPaths(kinds: readonly Kind[]): readonly string[] {
+export function rootPaths(
+  kinds: readonly Kind[],
+  checks: Readonly<Record<string, readonly HealthCheck[]>>,
+): readonly string[] {
   const apis = groups(kinds)
     .filter(([group]) => group !== '')
     .flatMap(([group, versions]) => [
       `/apis/${group}`,
       ...versions.map((version) => `/apis/${group}/${version}`),
     ]);
-  const health = ['healthz', 'livez', 'readyz'].flatMap((root) => [
+  const health = Object.entries(checks).flatMap(([root, own]) => [
     `/${root}`,
-    ...healthChecks(root).map((check) => `/${root}/${check}`),
+    ...own.map(({ name }) => `/${root}/${name}`),
   ]);
   return [...others, ...apis, ...health].sort();
 }

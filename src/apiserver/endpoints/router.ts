@@ -6,16 +6,9 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { CustomResources } from '../apiextensions/custom-resources.ts';
 import { isGroup } from './discovery.ts';
-import {
-  discovery,
-  health,
-  notFoundText,
-  openapi,
-  readOnly,
-  sendDocument,
-  versionInfo,
-} from './documents.ts';
+import { discovery, notFoundText, openapi, readOnly, sendDocument, versionInfo } from './documents.ts';
 import { type FilterDeps, filterChain } from '../filters/chain.ts';
+import { type HealthRoot, healthChecks, healthPath, type Vitals } from './health.ts';
 import type { JsonObject } from '../../apimachinery/json.ts';
 import {
   groupVersionOf,
@@ -25,6 +18,7 @@ import {
   trustBundleKinds,
 } from '../../apimachinery/kinds.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
+import { type HealthCheck, runHealthCheck, runHealthChecks } from '../../kube/health-checks.ts';
 import { flagzPage, statuszPage, type ZPage } from '../../kube/zpages.ts';
 import { contentType, metricsText } from '../../metrics/metrics.ts';
 import type { MetricsApi } from '../metrics-server/metrics-api.ts';
@@ -74,6 +68,8 @@ export interface RouterDeps extends FilterDeps, TransientDeps {
   readonly clusterTrustBundles?: boolean;
   /** Settings by flag, for `/flagz`. */
   readonly flags: Readonly<Record<string, string>>;
+  /** What the answers of health checks depend on. */
+  readonly vitals: Vitals;
   /** Returns the metric families of `/metrics`. */
   readonly families: () => readonly MetricFamily[];
 }
@@ -87,11 +83,13 @@ export class Router {
   readonly #builtIn: readonly Kind[];
   #current: ServedKinds | undefined;
   readonly #since: number;
+  readonly #checks: Readonly<Record<HealthRoot, readonly HealthCheck[]>>;
   readonly #enter: Entrance;
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
     this.#since = deps.clock.now();
+    this.#checks = healthChecks(deps.vitals);
     this.#enter = filterChain(deps, (request, response) => this.#route(request, response));
     this.#builtIn = deps.clusterTrustBundles ? [...kinds, ...trustBundleKinds] : kinds;
   }
@@ -200,7 +198,8 @@ export class Router {
 
   async #other(request: ApiRequest, response: ServerResponse): Promise<void> {
     const { path } = request;
-    if (/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return this.#health(request, response);
+    const health = healthPath(path);
+    if (health) return this.#health(request, response, health);
     const parts = path.split('/').filter(Boolean);
     if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts, this.#kinds);
     if (parts[0] === 'openapi') {
@@ -232,7 +231,10 @@ export class Router {
   #text(path: string): { readonly type: string; readonly text: string } | undefined {
     if (path === '/metrics') return { type: contentType, text: metricsText(this.#deps.families()) };
     if (path !== '/' && path !== '/index.html') return undefined;
-    return { type: 'application/json', text: JSON.stringify({ paths: rootPaths(this.#kinds) }, null, 2) };
+    return {
+      type: 'application/json',
+      text: JSON.stringify({ paths: rootPaths(this.#kinds, this.#checks) }, null, 2),
+    };
   }
 
   /** Answers requests for documents; other paths below them are not found. */
@@ -261,15 +263,21 @@ export class Router {
     });
   }
 
-  async #health(request: ApiRequest, response: ServerResponse): Promise<void> {
-    const found = health(request.path, request.query);
+  async #health(
+    request: ApiRequest,
+    response: ServerResponse,
+    { root, check }: NonNullable<ReturnType<typeof healthPath>>,
+  ): Promise<void> {
+    const checks = this.#checks[root];
+    const found =
+      check === undefined ? runHealthChecks(root, checks, request.query) : runHealthCheck(checks, check);
     if (!found) return notFoundText(request, response);
-    const single = request.path.split('/').filter(Boolean).length > 1;
+    const isPlain = check === undefined || !found.isHealthy;
     await sendText(request.raw, response, {
-      status: found.status,
+      status: found.isHealthy ? 200 : 500,
       type: plain,
       text: found.text,
-      extras: { headers: single ? {} : noSniff },
+      extras: { headers: isPlain ? noSniff : {} },
     });
   }
 }

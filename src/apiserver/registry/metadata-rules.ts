@@ -34,6 +34,7 @@ const checks: Readonly<Record<string, NameCheck>> = tableOf({
   ClusterRoleBinding: pathSegment,
   CertificateSigningRequest: () => [],
   PodDisruptionBudget: pathSegment,
+  APIService: pathSegment,
   IPAddress: (name) => [...canonicalAddress('', name)].map(({ detail }) => detail),
 });
 

@@ -383,6 +383,16 @@ export class Registry {
     return [...common, ...own, ...(rules.validate?.(object, old, context) ?? [])];
   }
 
+  /** Applies without admission. @throws {StatusError} */
+  apply(
+    at: Place & { readonly force: boolean },
+    config: JsonObject,
+    writer: Writer,
+    context: WriteContext,
+  ): Written {
+    return now(this.beginApply(at, config, writer, context));
+  }
+
   /** Begins a server-side apply, which changes or creates an object. @throws {StatusError} */
   beginApply(
     at: Place & { readonly force: boolean },

@@ -22,6 +22,8 @@ export interface World {
 export interface ServiceAddresses {
   /** The address of the API server's own service. */
   readonly first: string;
+  /** The range of cluster addresses, as a CIDR. */
+  readonly range: string;
   allocate(name: string, requested?: string): string;
   /** @throws {StatusError} when the requested one is not available */
   nodePort(name: string, requested?: number, use?: 'traffic' | 'health'): number;

@@ -176,6 +176,11 @@ export class Store {
     return this.#version;
   }
 
+  /** Why the store takes no more writes; undefined while it does. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
   get(storage: string, key: string): Entry | undefined {
     return this.#shelves.get(storage)?.entries.get(key);
   }

@@ -31,6 +31,7 @@ export function serviceAddresses(
   };
   return {
     first: own,
+    range: range.text,
     allocate(name, requested = '') {
       const used = new Set(specs().map((spec) => stringAt(spec, 'clusterIP')));
       const address = requested === '' ? free(used) : requestedAddress(name, requested, { used, range });

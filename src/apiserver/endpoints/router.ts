@@ -40,6 +40,7 @@ import { noSniff } from '../request/headers.ts';
 import type { Upgrading } from '../request/upgrading.ts';
 import { warningsOf } from './exchange.ts';
 import type { ResourceApi } from './handlers/resource-api.ts';
+import { answerProfiles } from './profiles.ts';
 import type { Scales } from './handlers/scales.ts';
 import type { Subresources } from './handlers/subresources.ts';
 import { answerComponents, answerReview, type TransientDeps } from './handlers/transient.ts';
@@ -208,6 +209,7 @@ export class Router {
       return openapi(request, response, parts, described);
     }
     if (documents.test(path)) return this.#document(request, response);
+    if (/^\/debug\/pprof(\/|$)/.test(path)) return answerProfiles(request, response);
     const page = this.#page(path);
     if (page) return sendZPage(request, response, page);
     const text = this.#text(path);

@@ -459,3 +459,13 @@ test('a writer without a printable name is unknown', async () => {
   expect(made).toMatchObject({ status: 201 });
   expect(JSON.stringify(made.body)).toContain('"manager":"unknown"');
 });
+
+test('there are no profiles, and a path to them leads to where they would be', async () => {
+  const answers = await Promise.all(
+    ['/debug/pprof', '/debug/pprof/heap'].map((path) => call(server, 'GET', path)),
+  );
+  expect(answers.map(({ status, headers, text }) => [status, headers.location, text])).toEqual([
+    [302, '/debug/pprof/', '<a href="/debug/pprof/">Found</a>.\n\n'],
+    [404, undefined, 'Unknown profile\n'],
+  ]);
+});

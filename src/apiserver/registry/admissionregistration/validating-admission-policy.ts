@@ -22,6 +22,7 @@ import {
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { strategyOf } from '../kind-strategy.ts';
 import type { Strategy } from '../strategy.ts';
+import { conditionsFaults } from '../validation/condition-rules.ts';
 import { bindingFaults, policyFaults, withMatchDefaults } from './policy-rules.ts';
 
 const group = 'admissionregistration.k8s.io';
@@ -89,6 +90,7 @@ function* statusFaults(policy: JsonObject): Faults {
     for (const key of ['warning', 'fieldRef'])
       if (isBlank(stringAt(warning, key)))
         yield required(`status.typeChecking.expressionWarnings[${i}].${key}`);
+  yield* conditionsFaults('status.conditions', objectsAt(statusOf(policy), 'conditions'));
 }
 
 /** Strategy of validating admission policies. */

@@ -7,6 +7,7 @@ import {
   objectsAt,
   sameJson,
   specOf,
+  statusOf,
   stringAt,
   valueAt,
   without,
@@ -19,8 +20,9 @@ import {
   serviceUpdateFaults,
   serviceWarnings,
 } from '../validation/service-validation.ts';
-import { fault, type FieldFault, invalid } from '../../../apimachinery/status-error.ts';
-import { commonStrategy, mainRules } from '../strategies.ts';
+import { balancersOf, balancerWarnings, serviceBalancerFaults } from '../validation/balancer-rules.ts';
+import { causeOf, fault, type FieldFault, invalid } from '../../../apimachinery/status-error.ts';
+import { commonStrategy, mainRules, specPaths } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
 import type { WriteContext } from '../../request/write-context.ts';
 
@@ -66,7 +68,20 @@ function serviceDefaults(service: JsonObject): JsonObject {
   const missing = Object.entries(defaults).filter(
     ([key]) => ownMember(original, key) === undefined || ownMember(original, key) === '',
   );
-  return { ...service, spec: withAffinity({ ...spec, ...Object.fromEntries(missing) }) };
+  const filled = { ...service, spec: withAffinity({ ...spec, ...Object.fromEntries(missing) }) };
+  return spec.type === 'LoadBalancer' && balancersOf(service).length > 0 ? withModes(filled) : filled;
+}
+
+/** Sets how the traffic for the addresses of load balancers is delivered, by default as to a virtual address. */
+function withModes(service: JsonObject): JsonObject {
+  const ingress = balancersOf(service).map((one) =>
+    stringAt(one, 'ip') === '' || one['ipMode'] !== undefined ? one : { ...one, ipMode: 'VIP' },
+  );
+  const status = statusOf(service);
+  return {
+    ...service,
+    status: { ...status, loadBalancer: { ...objectAt(status, 'loadBalancer'), ingress } },
+  };
 }
 
 /** Sets the default session affinity timeout of three hours; drops the configuration when affinity is None. */
@@ -256,6 +271,14 @@ export const serviceStrategy: Strategy = {
     },
     validate: (service, old) => serviceUpdateFaults(service, old),
     warnings: serviceWarnings,
+  },
+  subresources: {
+    status: {
+      reset: specPaths(services.type),
+      prepare: (service, old) => ({ ...service, spec: old['spec'] }),
+      validate: (service, old) => [...serviceBalancerFaults(service, old)].map(causeOf),
+      warnings: balancerWarnings,
+    },
   },
 };
 

@@ -8,12 +8,14 @@ import type { PodContext } from '../../../kube/validation/options.ts';
 import { validateContainerResources } from '../../../kube/validation/resource-rules.ts';
 import { validateTolerations } from '../../../kube/validation/scheduling.ts';
 import { ipWarnings } from '../validation/address-rules.ts';
+import { conditionsFaults } from '../validation/condition-rules.ts';
 import { endpointsDefaults, endpointsFaults } from '../validation/endpoints-validation.ts';
 import {
   type JsonObject,
   nameOf,
   objectAt,
   objectsAt,
+  statusOf,
   stringAt,
   textOf,
   withMetadata,
@@ -272,13 +274,15 @@ export const budgetStrategy: Strategy = {
   subresources: {
     status: {
       ...statusRules(budgets),
-      validate: (budget) =>
-        counts.flatMap((key) => {
-          const count = ownMember(objectAt(budget, 'status'), key);
+      validate: (budget) => [
+        ...[...conditionsFaults('status.conditions', objectsAt(statusOf(budget), 'conditions'))].map(causeOf),
+        ...counts.flatMap((key) => {
+          const count = ownMember(statusOf(budget), key);
           return typeof count === 'number' && count < 0
             ? [fault.invalid(`status.${key}`, count, 'must be greater than or equal to 0')]
             : [];
         }),
+      ],
     },
   },
 };

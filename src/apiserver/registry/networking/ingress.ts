@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import {
   type Faults,
   invalid,
@@ -13,8 +12,6 @@ import {
   portNumberFaults,
   wildcardDomain,
 } from '../../../kube/validation/name-rules.ts';
-import { ipAddress } from '../../../kube/validation/shared.ts';
-import { canonicalIp } from '../../../kube/ip.ts';
 import {
   isObject,
   type JsonObject,
@@ -23,7 +20,6 @@ import {
   objectAt,
   objectsAt,
   specOf,
-  statusOf,
   stringAt,
   textOf,
 } from '../../../apimachinery/json.ts';
@@ -31,15 +27,13 @@ import { ownMember } from '../../../base/own.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 import { strategyOf } from '../kind-strategy.ts';
 import type { Strategy } from '../strategy.ts';
-import { ipWarnings } from '../validation/address-rules.ts';
+import { balancerWarnings, ingressBalancerFaults, isIp } from '../validation/balancer-rules.ts';
 import { typedReference } from '../validation/reference-rules.ts';
 import { numberAt } from '../validation/value-rules.ts';
 
 const classAnnotation = 'kubernetes.io/ingress.class';
 const annotationOf = (ingress: JsonObject): unknown =>
   ownMember(objectAt(metadataOf(ingress), 'annotations'), classAnnotation);
-
-const isIp = (text: string): boolean => isIP(canonicalIp(text)) !== 0 && !text.includes('%');
 
 /** Validates a host of a rule or of a certificate, which may begin with `*.`. */
 function* hostFaults(field: string, host: string): Faults {
@@ -140,21 +134,6 @@ function* faults(ingress: JsonObject, old: JsonObject | undefined): Faults {
     );
 }
 
-const balancersOf = (ingress: JsonObject): readonly JsonObject[] =>
-  objectsAt(objectAt(statusOf(ingress), 'loadBalancer'), 'ingress');
-
-function* statusFaults(ingress: JsonObject, old: JsonObject): Faults {
-  const before = balancersOf(old).map((one) => stringAt(one, 'ip'));
-  for (const [i, one] of balancersOf(ingress).entries()) {
-    const field = `status.loadBalancer.ingress[${i}]`;
-    const [ip, host] = [stringAt(one, 'ip'), stringAt(one, 'hostname')];
-    if (ip !== '' && !before.includes(ip)) yield* ipAddress(`${field}.ip`, ip);
-    if (host === '') continue;
-    yield* invalidEach(`${field}.hostname`, host, dns1123Subdomain(host));
-    if (isIp(host)) yield invalid(`${field}.hostname`, host, 'must be a DNS name, not an IP address');
-  }
-}
-
 /** Strategy of ingresses. */
 export const ingressStrategy: Strategy = strategyOf(builtIn('ingresses', 'networking.k8s.io'), {
   faults,
@@ -164,12 +143,7 @@ export const ingressStrategy: Strategy = strategyOf(builtIn('ingresses', 'networ
       ? [`annotation "${classAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`]
       : [],
   status: {
-    faults: statusFaults,
-    warnings: (ingress) =>
-      balancersOf(ingress).flatMap((one, i) =>
-        stringAt(one, 'ip') === ''
-          ? []
-          : ipWarnings(`status.loadBalancer.ingress[${i}]`, stringAt(one, 'ip')),
-      ),
+    faults: ingressBalancerFaults,
+    warnings: balancerWarnings,
   },
 });

@@ -28,7 +28,7 @@ import {
 import { driverName } from '../../../kube/validation/shared.ts';
 import { boundedList, distinctList } from './bounded.ts';
 import { bindingFaults } from './device-bindings.ts';
-import { conditionsFaults } from './device-conditions.ts';
+import { conditionsFaults } from '../validation/condition-rules.ts';
 import { labelFaults, poolName, uuidFaults } from './device-names.ts';
 import {
   configurationFaults,

@@ -8,7 +8,7 @@ import {
 } from '../../../kube/validation/field-error.ts';
 import { labelName } from '../../../kube/validation/shared.ts';
 import { type JsonObject, stringAt } from '../../../apimachinery/json.ts';
-import { numberAt } from '../validation/value-rules.ts';
+import { numberAt } from './value-rules.ts';
 
 /** Maximum sizes, bytes. */
 const largest = { reason: 1024, message: 32 * 1024 } as const;

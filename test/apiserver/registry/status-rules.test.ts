@@ -20,9 +20,8 @@ const condition = {
 /** Patches a status; the code, and the fields that are refused. */
 async function patched(path: string, status: object): Promise<readonly [number, ...string[]]> {
   const answer = await call(server, 'PATCH', `${path}/status`, { status }, merge);
-  const { causes = [] } = (answer.body['details'] ?? {}) as {
-    causes?: readonly { readonly field: string }[];
-  };
+  const { details } = answer.body as { details?: { causes?: readonly { readonly field: string }[] } };
+  const causes = details?.causes ?? [];
   return [answer.status, ...causes.map(({ field }) => field)];
 }
 

@@ -17,6 +17,7 @@ import {
   specOf,
   statusOf,
   stringAt,
+  textOf,
 } from '../../../apimachinery/json.ts';
 import { ipWarnings } from './address-rules.ts';
 
@@ -44,7 +45,7 @@ function* modeFaults(field: string, balancer: JsonObject): Faults {
   if (mode === undefined) {
     if (hasIp) yield required(field, 'must be specified when `ip` is set');
   } else if (!hasIp) yield forbidden(field, 'may not be specified when `ip` is not set');
-  else if (!modes.includes(String(mode))) yield unsupported(field, mode, modes);
+  else if (!modes.includes(textOf(mode))) yield unsupported(field, mode, modes);
 }
 
 /** Validates load balancers; addresses that were there before stay valid. */

@@ -119,6 +119,10 @@ const ends: Readonly<Record<string, Row>> = {
   'last-status-fails': { method: 'ContainerStatus', fault: fail, times: 3 },
 };
 
+let tries = 0;
+/** A pod's name of its own for each try of a test. */
+const named = (row: string): string => `${row}-${++tries}`;
+
 const podOf = (name: string, container: object = {}): Pod =>
   onePod(
     name,
@@ -168,7 +172,8 @@ describe.skipIf(skipWithoutContainerd())('a runtime that errs', { timeout: 90_00
   beforeAll(async () => {
     node = await startCriAgent({
       cgroupRoot: '/pt-faults',
-      kubelet: { runtimeRequestTimeout: '3s' },
+      // short, as calls that hang end by it, and yet more than a busy machine takes for any other call
+      kubelet: { runtimeRequestTimeout: '12s' },
       runtime: async (socket, dir) => {
         proxy = await CriProxy.start(socket, join(dir, 'proxy.sock'));
         proxy.faultOf = faultOf;
@@ -216,7 +221,8 @@ describe.skipIf(skipWithoutContainerd())('a runtime that errs', { timeout: 90_00
   const runningOf = (name: string): number =>
     node.containerd.containers().filter((pod) => pod === name).length;
 
-  test.for(Object.entries(starts))('%s, and the pod runs', async ([name, row]) => {
+  test.for(Object.entries(starts))('%s, and the pod runs', async ([title, row]) => {
+    const name = named(title);
     const at = { row, left: row.times ?? 1 };
     armed.set(name, at);
     await node.admin.create(podResource, podOf(name, row.container));
@@ -228,7 +234,8 @@ describe.skipIf(skipWithoutContainerd())('a runtime that errs', { timeout: 90_00
     expect(runningOf(name)).toBe(1);
   });
 
-  test.for(Object.entries(ends))('%s, and the pod ends', async ([name, row]) => {
+  test.for(Object.entries(ends))('%s, and the pod ends', async ([title, row]) => {
+    const name = named(title);
     await node.admin.create(podResource, podOf(name));
     await until(name, isReady);
     const at = { row, left: row.times ?? 1 };

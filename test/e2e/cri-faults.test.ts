@@ -131,121 +131,136 @@ const podOf = (name: string, container: object = {}): Pod =>
     { namespace: 'default' },
   );
 
+/** The rows whose calls hang, or the others. */
+const rowsOf = (rows: Readonly<Record<string, Row>>, hanging: boolean): readonly [string, Row][] =>
+  Object.entries(rows).filter(([, { fault }]) => (fault.kind === 'hang') === hanging);
+
+/** Calls that hang end by the deadline, so it is short there; elsewhere it is longer than any call on a busy machine. */
+const kinds = [
+  { what: 'errs', hanging: false, runtimeRequestTimeout: '12s' },
+  { what: 'hangs', hanging: true, runtimeRequestTimeout: '4s' },
+];
+
 /** Each call of a pod's life fails, is late or answers nonsense, while other pods go on. */
-describe.skipIf(skipWithoutContainerd())('a runtime that errs', { timeout: 90_000, concurrent: true }, () => {
-  let node: CriAgent;
-  let proxy: CriProxy;
-  /** Of which pod a sandbox or container is. */
-  const podOfId = new Map<string, string>();
-  const armed = new Map<string, { readonly row: Row; left: number }>();
+describe.skipIf(skipWithoutContainerd()).for(kinds)(
+  'a runtime that $what',
+  { timeout: 90_000, concurrent: true },
+  ({ what, hanging, runtimeRequestTimeout }) => {
+    let node: CriAgent;
+    let proxy: CriProxy;
+    /** Of which pod a sandbox or container is. */
+    const podOfId = new Map<string, string>();
+    const armed = new Map<string, { readonly row: Row; left: number }>();
 
-  /** The pod that a call is about; empty: none alone. */
-  function aboutPod({ request }: CriCall): string {
-    const { config, sandboxConfig, containerId, podSandboxId } = request as {
-      readonly config?: { readonly metadata?: { readonly name?: string; readonly namespace?: string } };
-      readonly sandboxConfig?: { readonly metadata?: { readonly name?: string } };
-      readonly containerId?: string;
-      readonly podSandboxId?: string;
-    };
-    const { namespace, name = '' } = config?.metadata ?? {};
-    if (namespace !== undefined) return name;
-    return sandboxConfig?.metadata?.name ?? podOfId.get(containerId ?? podSandboxId ?? '') ?? '';
-  }
-
-  function faultOf(call: CriCall): CriFault | undefined {
-    const pod = aboutPod(call);
-    const at = armed.get(pod);
-    if (at && at.left > 0 && at.row.method === call.method) {
-      at.left--;
-      return at.row.fault;
+    /** The pod that a call is about; empty: none alone. */
+    function aboutPod({ request }: CriCall): string {
+      const { config, sandboxConfig, containerId, podSandboxId } = request as {
+        readonly config?: { readonly metadata?: { readonly name?: string; readonly namespace?: string } };
+        readonly sandboxConfig?: { readonly metadata?: { readonly name?: string } };
+        readonly containerId?: string;
+        readonly podSandboxId?: string;
+      };
+      const { namespace, name = '' } = config?.metadata ?? {};
+      if (namespace !== undefined) return name;
+      return sandboxConfig?.metadata?.name ?? podOfId.get(containerId ?? podSandboxId ?? '') ?? '';
     }
-    if (call.method !== 'RunPodSandbox' && call.method !== 'CreateContainer') return undefined;
-    return {
-      kind: 'answer',
-      change: (made) => {
-        podOfId.set(String(made['containerId'] ?? made['podSandboxId']), pod);
-        return made;
-      },
-    };
-  }
 
-  beforeAll(async () => {
-    node = await startCriAgent({
-      cgroupRoot: '/pt-faults',
-      // short, as calls that hang end by it, and yet more than a busy machine takes for any other call
-      kubelet: { runtimeRequestTimeout: '12s' },
-      runtime: async (socket, dir) => {
-        proxy = await CriProxy.start(socket, join(dir, 'proxy.sock'));
-        proxy.faultOf = faultOf;
-        return join(dir, 'proxy.sock');
-      },
+    function faultOf(call: CriCall): CriFault | undefined {
+      const pod = aboutPod(call);
+      const at = armed.get(pod);
+      if (at && at.left > 0 && at.row.method === call.method) {
+        at.left--;
+        return at.row.fault;
+      }
+      if (call.method !== 'RunPodSandbox' && call.method !== 'CreateContainer') return undefined;
+      return {
+        kind: 'answer',
+        change: (made) => {
+          podOfId.set(String(made['containerId'] ?? made['podSandboxId']), pod);
+          return made;
+        },
+      };
+    }
+
+    beforeAll(async () => {
+      node = await startCriAgent({
+        cgroupRoot: `/pt-faults-${what}`,
+        kubelet: { runtimeRequestTimeout },
+        runtime: async (socket, dir) => {
+          proxy = await CriProxy.start(socket, join(dir, 'proxy.sock'));
+          proxy.faultOf = faultOf;
+          return join(dir, 'proxy.sock');
+        },
+      });
+      await node.admin.create(serviceAccountResource, {
+        metadata: { name: 'default', namespace: 'default' },
+      });
+      await node.admin.create(podResource, podOf('bystander'));
+      await until('bystander', isReady);
+    }, 60_000);
+
+    afterAll(async () => {
+      await node.stop();
+      proxy.stop();
+    }, 60_000);
+
+    const isReady = (pod: Pod | undefined): boolean =>
+      pod !== undefined && condition(pod, 'Ready') === 'True';
+
+    const restartsOf = (pod: Pod | undefined): number =>
+      pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
+
+    async function until(name: string, fits: (pod: Pod | undefined) => boolean): Promise<Pod | undefined> {
+      const look = async (): Promise<{ readonly pod: Pod | undefined } | undefined> => {
+        const pod = await node.admin
+          .get<Pod>(podResource, { namespace: 'default', name })
+          .catch(() => undefined);
+        return fits(pod) ? { pod } : undefined;
+      };
+      return (await found(`pod ${name} as wanted`, look, { withinMs: 60_000, everyMs: 100 })).pod;
+    }
+
+    /** Reason and message of the pod's Events, once they are written. */
+    async function told(name: string, wanted: string | undefined): Promise<readonly string[]> {
+      const look = async (): Promise<readonly string[] | undefined> => {
+        const { items } = await node.admin.list<Event>(eventResource, { namespace: 'default' });
+        const texts = items
+          .filter(({ involvedObject }) => involvedObject.name === name)
+          .map(({ reason = '', message = '' }) => `${reason} ${message}`);
+        return wanted === undefined || texts.some((text) => text.startsWith(wanted)) ? texts : undefined;
+      };
+      return found(`an Event ${wanted ?? ''}`, look, { withinMs: 10_000, everyMs: 100 });
+    }
+
+    const runningOf = (name: string): number =>
+      node.containerd.containers().filter((pod) => pod === name).length;
+
+    test.for(rowsOf(starts, hanging))('%s, and the pod runs', async ([title, row]) => {
+      const name = named(title);
+      const at = { row, left: row.times ?? 1 };
+      armed.set(name, at);
+      await node.admin.create(podResource, podOf(name, row.container));
+      const { restarts = 0 } = row;
+      const pod = await until(name, (one) => isReady(one) && restartsOf(one) >= restarts);
+      await told(name, row.told);
+      expect(at.left).toBe(row.times === Infinity ? Infinity : 0);
+      expect(restartsOf(pod)).toBe(restarts);
+      expect(runningOf(name)).toBe(1);
     });
-    await node.admin.create(serviceAccountResource, {
-      metadata: { name: 'default', namespace: 'default' },
+
+    test.for(rowsOf(ends, hanging))('%s, and the pod ends', async ([title, row]) => {
+      const name = named(title);
+      await node.admin.create(podResource, podOf(name));
+      await until(name, isReady);
+      const at = { row, left: row.times ?? 1 };
+      armed.set(name, at);
+      await node.admin.delete(podResource, { namespace: 'default', name });
+      await until(name, (pod) => pod === undefined);
+      await told(name, row.told);
+      expect(at.left).toBe(0);
+      expect(runningOf(name)).toBe(0);
+      const bystander = await until('bystander', isReady);
+      expect(restartsOf(bystander)).toBe(0);
     });
-    await node.admin.create(podResource, podOf('bystander'));
-    await until('bystander', isReady);
-  }, 60_000);
-
-  afterAll(async () => {
-    await node.stop();
-    proxy.stop();
-  }, 60_000);
-
-  const isReady = (pod: Pod | undefined): boolean => pod !== undefined && condition(pod, 'Ready') === 'True';
-
-  const restartsOf = (pod: Pod | undefined): number => pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
-
-  async function until(name: string, fits: (pod: Pod | undefined) => boolean): Promise<Pod | undefined> {
-    const look = async (): Promise<{ readonly pod: Pod | undefined } | undefined> => {
-      const pod = await node.admin
-        .get<Pod>(podResource, { namespace: 'default', name })
-        .catch(() => undefined);
-      return fits(pod) ? { pod } : undefined;
-    };
-    return (await found(`pod ${name} as wanted`, look, { withinMs: 60_000, everyMs: 100 })).pod;
-  }
-
-  /** Reason and message of the pod's Events, once they are written. */
-  async function told(name: string, wanted: string | undefined): Promise<readonly string[]> {
-    const look = async (): Promise<readonly string[] | undefined> => {
-      const { items } = await node.admin.list<Event>(eventResource, { namespace: 'default' });
-      const texts = items
-        .filter(({ involvedObject }) => involvedObject.name === name)
-        .map(({ reason = '', message = '' }) => `${reason} ${message}`);
-      return wanted === undefined || texts.some((text) => text.startsWith(wanted)) ? texts : undefined;
-    };
-    return found(`an Event ${wanted ?? ''}`, look, { withinMs: 10_000, everyMs: 100 });
-  }
-
-  const runningOf = (name: string): number =>
-    node.containerd.containers().filter((pod) => pod === name).length;
-
-  test.for(Object.entries(starts))('%s, and the pod runs', async ([title, row]) => {
-    const name = named(title);
-    const at = { row, left: row.times ?? 1 };
-    armed.set(name, at);
-    await node.admin.create(podResource, podOf(name, row.container));
-    const { restarts = 0 } = row;
-    const pod = await until(name, (one) => isReady(one) && restartsOf(one) >= restarts);
-    await told(name, row.told);
-    expect(at.left).toBe(row.times === Infinity ? Infinity : 0);
-    expect(restartsOf(pod)).toBe(restarts);
-    expect(runningOf(name)).toBe(1);
-  });
-
-  test.for(Object.entries(ends))('%s, and the pod ends', async ([title, row]) => {
-    const name = named(title);
-    await node.admin.create(podResource, podOf(name));
-    await until(name, isReady);
-    const at = { row, left: row.times ?? 1 };
-    armed.set(name, at);
-    await node.admin.delete(podResource, { namespace: 'default', name });
-    await until(name, (pod) => pod === undefined);
-    await told(name, row.told);
-    expect(at.left).toBe(0);
-    expect(runningOf(name)).toBe(0);
-    const bystander = await until('bystander', isReady);
-    expect(restartsOf(bystander)).toBe(0);
-  });
-});
+  },
+);

@@ -7,6 +7,7 @@ export { Authority } from '../pki/certificates.ts';
 export type { ServingOptions } from './serving-options.ts';
 export { controllerNames } from './controllers/controller-names.ts';
 export { type AuditEvent, startApiServer, type TestApiServer } from './start.ts';
+export { AuditPolicyError } from './filters/audit-policy.ts';
 export type { Fault, FaultMatch, InjectedFault } from './filters/faults.ts';
 export type { Snapshot } from './storage/snapshot.ts';
 export { FakeClock, settle } from '../base/fake-clock.ts';

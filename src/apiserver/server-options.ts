@@ -61,8 +61,13 @@ export interface EmbeddedApiServerOptions extends ServingOptions {
   readonly serviceProxy?: boolean;
   /** Names of admission plug-ins to disable, as with kube-apiserver: `ServiceAccount`, `LimitRanger`. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
-  /** Receives an audit event (`audit.k8s.io/v1`) for each answered request; absent: no auditing. */
+  /** Receives audit events (`audit.k8s.io/v1`); absent: no auditing. */
   readonly audit?: (event: JsonObject) => void;
+  /**
+   * A Policy of `audit.k8s.io/v1`, as an object, that says which requests are recorded, at which level and at which stages. Default: each
+   * answered request, at the level Metadata.
+   */
+  readonly auditPolicy?: JsonObject;
   /** Number of changes of each kind that are retained for watches. Default: 10000. */
   readonly history?: number;
 }

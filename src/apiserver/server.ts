@@ -26,6 +26,8 @@ import type { MetricsApi } from './metrics-server/metrics-api.ts';
 import { type ControllerSettings, controllersOf, runControllers } from './controllers/run-controllers.ts';
 import { effectiveFlags } from './effective-flags.ts';
 import { kubeconfigText } from './kubeconfig.ts';
+import { AuditPolicy } from './filters/audit-policy.ts';
+import type { FilterDeps } from './filters/chain.ts';
 import { Faults } from './filters/faults.ts';
 import { listen, type Listening } from './listener.ts';
 import { AddressProxy } from './proxy/address-proxy.ts';
@@ -100,7 +102,7 @@ export class EmbeddedApiServer {
   /**
    * Starts a server; resolves when it answers requests.
    *
-   * @throws {AgentError} `unavailable` when the port is in use; a {@link StorageError} for a data directory of another version, in use,
+   * @throws {AgentError} `unavailable` when the port is in use; an {@link AuditPolicyError}; a {@link StorageError} for a data directory of another version, in use,
    * damaged or not writable
    */
   static async start(options: EmbeddedApiServerOptions = {}): Promise<EmbeddedApiServer> {
@@ -141,7 +143,7 @@ export class EmbeddedApiServer {
       random,
       world,
       admission,
-      ...(options.audit && { audit: options.audit }),
+      ...auditing(options),
       resources,
       customs,
       scales: new Scales({ world, resources, admission, customs }),
@@ -297,6 +299,14 @@ const surroundingsOf = ({
 }: EmbeddedApiServerOptions): Required<
   Pick<EmbeddedApiServerOptions, 'clock' | 'random' | 'logger' | 'host'>
 > => ({ clock, random, logger, host });
+
+const auditing = ({
+  audit,
+  auditPolicy,
+}: EmbeddedApiServerOptions): Pick<FilterDeps, 'audit' | 'auditPolicy'> => ({
+  ...(audit && { audit }),
+  ...(auditPolicy && { auditPolicy: AuditPolicy.of(auditPolicy) }),
+});
 
 const listenOptions = (
   options: EmbeddedApiServerOptions,

@@ -2,12 +2,12 @@ import type { JsonObject } from '../apimachinery/json.ts';
 import { EmbeddedApiServer } from './server.ts';
 import type { EmbeddedApiServerOptions } from './server-options.ts';
 
-/** An audit event (`audit.k8s.io/v1`, level Metadata, stage ResponseComplete). */
+/** An audit event (`audit.k8s.io/v1`). */
 export interface AuditEvent {
   readonly kind: 'Event';
   readonly apiVersion: 'audit.k8s.io/v1';
-  readonly level: 'Metadata';
-  readonly stage: 'ResponseComplete';
+  readonly level: 'Metadata' | 'Request' | 'RequestResponse';
+  readonly stage: 'RequestReceived' | 'ResponseStarted' | 'ResponseComplete' | 'Panic';
   readonly auditID: string;
   readonly requestURI: string;
   readonly verb: string;
@@ -25,7 +25,16 @@ export interface AuditEvent {
     readonly apiVersion?: string;
     readonly subresource?: string;
   };
-  readonly responseStatus?: { readonly code?: number; readonly status?: string };
+  readonly responseStatus?: {
+    readonly code?: number;
+    readonly status?: string;
+    readonly reason?: string;
+    readonly message?: string;
+  };
+  /** The sent object or patch; from the level Request on. */
+  readonly requestObject?: JsonObject;
+  /** The answer; at the level RequestResponse. */
+  readonly responseObject?: JsonObject;
   readonly requestReceivedTimestamp: string;
   readonly stageTimestamp: string;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -33,7 +42,7 @@ export interface AuditEvent {
 
 /** An API server for tests: it records every request. */
 export interface TestApiServer extends EmbeddedApiServer {
-  /** Every answered request since the start, or since {@link TestApiServer.forget}, in the order of their ends. */
+  /** The audit events since the start: unless a policy says otherwise, every answered request, or since {@link TestApiServer.forget}, in the order of their ends. */
   readonly audit: readonly AuditEvent[];
   /** Empties {@link TestApiServer.audit}. */
   forget(): void;

@@ -4,9 +4,10 @@ import { dirname, join, resolve } from 'node:path';
 import { pinoLogger } from '../base/pino-logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, StorageError } from '../apiserver/index.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
 import type { LogFormat, LogLevel } from '../options/agent/fields.ts';
 import { startControllers } from './controllers.ts';
-import { auditFile } from './audit-file.ts';
+import { auditFile, auditPolicyIn } from './audit-file.ts';
 import { DataDirError } from './data-dir.ts';
 import { advertised, ownNames } from './own-addresses.ts';
 import { portError } from './ports.ts';
@@ -29,6 +30,8 @@ export interface ApiServerOptions {
   readonly disableAdmissionPlugins: readonly string[];
   /** A file that gets an audit event a line; `-`: standard output. */
   readonly audit?: string;
+  /** A file with a Policy of `audit.k8s.io/v1`; absent: each answered request is recorded at the level Metadata. */
+  readonly auditPolicyFile?: string;
   /** Host names and addresses for the server's certificate. */
   readonly tlsSans: readonly string[];
   readonly logLevel: LogLevel;
@@ -57,18 +60,19 @@ export async function startApiServerCommand(
   options: ApiServerOptions,
   context: ApiServerContext,
 ): Promise<RunningApiServer> {
+  const logger = pinoLogger(options.logLevel, undefined, options.logFormat);
+  const auditPolicy = policyOf(options, logger);
   const target = kubeconfigTarget(options);
   const audit = options.audit === undefined ? undefined : auditFile(options.audit, context, '--audit');
   let server: EmbeddedApiServer | undefined;
   let stopControllers: () => Promise<void>;
   try {
-    server = await serve(options, audit?.record);
+    server = await serve(options, logger, { ...(audit && { audit: audit.record }), ...auditPolicy });
     if (options.crds.length > 0) {
       const { installCrds } = await import('../envtest/crds.ts');
       await installCrds(connectionOf(server), options.crds);
     }
     writeKubeconfig(target.file, server.kubeconfig());
-    const logger = pinoLogger(options.logLevel, undefined, options.logFormat);
     stopControllers = await startControllers(server, options.controllers, logger);
   } catch (reason) {
     await server?.stop();
@@ -89,6 +93,23 @@ export async function startApiServerCommand(
   };
 }
 
+/** Returns the audit policy of the command line. @throws {AgentError} `invalid_argument` */
+function policyOf(
+  { audit, auditPolicyFile: file }: ApiServerOptions,
+  logger: Logger,
+): Pick<EmbeddedApiServerOptions, 'auditPolicy'> {
+  if (file === undefined) return {};
+  if (audit === undefined)
+    throw new AgentError(
+      'invalid_argument',
+      '--audit-policy-file says what --audit FILE holds: name that file, too',
+    );
+  const warn = (line: string): void => {
+    logger.warn(line);
+  };
+  return { auditPolicy: auditPolicyIn(file, '--audit-policy-file', warn) };
+}
+
 const connectionOf = (
   server: EmbeddedApiServer,
 ): { server: string; ca: string; cert: string; key: string } => ({
@@ -99,7 +120,8 @@ const connectionOf = (
 
 async function serve(
   options: ApiServerOptions,
-  audit: EmbeddedApiServerOptions['audit'],
+  logger: Logger,
+  auditing: Pick<EmbeddedApiServerOptions, 'audit' | 'auditPolicy'>,
 ): Promise<EmbeddedApiServer> {
   const { port, host, dataDir, controllers, disableAdmissionPlugins, advertiseAddress } = options;
   try {
@@ -110,9 +132,9 @@ async function serve(
       disableAdmissionPlugins,
       ...(advertiseAddress === undefined ? advertised(host) : { advertiseAddress }),
       servingHosts: [...ownNames(host), ...options.tlsSans],
-      logger: pinoLogger(options.logLevel, undefined, options.logFormat),
+      logger,
       ...(dataDir !== undefined && { dataDir }),
-      ...(audit && { audit }),
+      ...auditing,
     });
   } catch (reason) {
     if (reason instanceof StorageError && dataDir !== undefined)

@@ -4,7 +4,7 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Flags of kube-apiserver 1.36 that this API server follows. */
 const followed = words(`
-  advertise-address audit-log-path authorization-mode bind-address cert-dir client-ca-file disable-admission-plugins
+  advertise-address audit-log-path audit-policy-file authorization-mode bind-address cert-dir client-ca-file disable-admission-plugins
   enable-admission-plugins endpoint-reconciler-type etcd-prefix etcd-servers requestheader-allowed-names requestheader-client-ca-file
   requestheader-extra-headers-prefix requestheader-group-headers requestheader-uid-headers
   requestheader-username-headers secure-port service-account-issuer service-account-key-file
@@ -25,7 +25,7 @@ const ignored = words(`
   apiserver-count audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait
   audit-log-batch-throttle-burst audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup
   audit-log-maxsize audit-log-mode audit-log-truncate-max-batch-size audit-log-truncate-max-event-size
-  audit-log-version audit-policy-file audit-webhook-batch-buffer-size audit-webhook-batch-max-size
+  audit-log-version audit-webhook-batch-buffer-size audit-webhook-batch-max-size
   audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps
   audit-webhook-config-file audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size
   audit-webhook-truncate-max-event-size audit-webhook-version authentication-token-webhook-cache-ttl

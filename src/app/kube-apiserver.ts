@@ -6,7 +6,7 @@ import { pinoLogger } from '../base/pino-logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, type TokenUser } from '../apiserver/index.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { auditFile } from './audit-file.ts';
+import { auditFile, auditPolicyIn } from './audit-file.ts';
 import { type EtcdStore, storePath } from './etcd.ts';
 import { type Flags, isSet, lastOf, listOf } from './go-flags.ts';
 import { unsupported } from './kube-apiserver-flags.ts';
@@ -46,14 +46,15 @@ export async function startKubeApiServer(
   for (const name of unsupported)
     if (flags.has(name)) throw new AgentError('invalid_argument', `--${name} is not supported by podtender`);
   const store = await storeOf(flags, context);
-  const path = lastOf(flags, 'audit-log-path');
+  const auditPolicy = policyOf(flags, context);
+  const path = auditPolicy && lastOf(flags, 'audit-log-path');
   const audit = path === undefined ? undefined : auditFile(path, context, '--audit-log-path');
   const verbosity = Number(lastOf(flags, 'v') ?? 0);
   try {
     const server = await EmbeddedApiServer.start({
       ...optionsOf(flags, context),
       ...store,
-      ...(audit && { audit: audit.record }),
+      ...(audit && auditPolicy && { audit: audit.record, auditPolicy }),
       logger: pinoLogger(verbosity >= 4 ? 'debug' : 'warn', undefined, 'text'),
     });
     return {
@@ -67,6 +68,15 @@ export async function startKubeApiServer(
     audit?.close();
     throw portError(reason, () => '--secure-port');
   }
+}
+
+/** Returns the audit policy of the flags; without one nothing is recorded. @throws {AgentError} `invalid_argument` */
+function policyOf(flags: Flags, { warn }: LauncherContext): EmbeddedApiServerOptions['auditPolicy'] {
+  const file = lastOf(flags, 'audit-policy-file') ?? '';
+  if (file !== '') return auditPolicyIn(file, '--audit-policy-file', warn);
+  if (flags.has('audit-log-path'))
+    warn('--audit-log-path: no audit policy file provided, no events will be recorded for log backend');
+  return undefined;
 }
 
 function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOptions {

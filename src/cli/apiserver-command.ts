@@ -39,6 +39,10 @@ export function addApiServer(
     .option('--disable-admission-plugins <list>', 'names of admission plug-ins; repeatable', commaList, [])
     .option('--audit <file>', 'append an audit event (audit.k8s.io/v1) a line; -: standard output')
     .option(
+      '--audit-policy-file <file>',
+      'Policy (audit.k8s.io/v1) that says what --audit holds; default: each answered request at the level Metadata',
+    )
+    .option(
       '--tls-san <name>',
       "host name or address for the server's certificate; repeatable",
       commaList,
@@ -103,6 +107,7 @@ function optionsOf(raw: Raw, cwd: string): ApiServerArguments {
   };
   const list = (name: string): readonly string[] => (raw[name] as readonly string[] | undefined) ?? [];
   const [dataDir, kubeconfig] = [path('dataDir'), path('kubeconfig')];
+  const auditPolicyFile = path('auditPolicyFile');
   const advertiseAddress = raw['advertiseAddress'] as string | undefined;
   const audit = raw['audit'] === '-' ? '-' : path('audit');
   return {
@@ -112,6 +117,7 @@ function optionsOf(raw: Raw, cwd: string): ApiServerArguments {
     ...(dataDir !== undefined && { dataDir }),
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(audit !== undefined && { audit }),
+    ...(auditPolicyFile !== undefined && { auditPolicyFile }),
     crds: list('crds').map((one) => join(resolve(cwd, one))),
     controllers: entriesOf(raw['controllers'], ['*']),
     disableAdmissionPlugins: list('disableAdmissionPlugins'),

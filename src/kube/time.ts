@@ -26,3 +26,6 @@ export function wholeSeconds(text: string | null | undefined): string | undefine
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? text : rfc3339(Math.floor(ms / 1000) * 1000);
 }
+
+/** Formats a time like `metav1.MicroTime`: `2026-03-04T05:06:07.123000Z`. */
+export const microTimeText = (ms: number): string => new Date(ms).toISOString().replace(/Z$/, '000Z');

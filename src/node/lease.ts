@@ -5,6 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import { Latch } from '../base/latch.ts';
 import type { Logger } from '../base/logger.ts';
 import { jitter, type Random } from '../base/random.ts';
+import { microTimeText } from '../kube/time.ts';
 import type { Lease, Node } from '../kube/types.ts';
 import type { LeaseClient } from './clients.ts';
 
@@ -32,9 +33,6 @@ export interface LeaseOptions {
 
 const maxTries = 5;
 const requestMs = 10_000;
-
-/** Formats a time like `metav1.MicroTime`: `2026-03-04T05:06:07.123000Z`. */
-export const microTimeText = (ms: number): string => new Date(ms).toISOString().replace(/Z$/, '000Z');
 
 /**
  * LeaseKeeper renews the node's lease, independently of the node's state (R262, R263): every quarter of its duration plus up to 4 %. It

@@ -9,7 +9,7 @@ import type { Random } from '../base/random.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Lease, Node, NodeCondition, NodeStatus } from '../kube/types.ts';
 import type { NodeClient } from '../node/clients.ts';
-import { microTimeText } from '../node/lease.ts';
+import { microTimeText } from '../kube/time.ts';
 import { initialNode, type NodeIdentity, platformLabels, registerNode } from '../node/register.ts';
 import { readyCondition } from '../node/setters/conditions.ts';
 import type { NodeEvent, NodeStatusSetter } from '../node/setters/setter.ts';

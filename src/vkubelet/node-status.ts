@@ -3,7 +3,7 @@ import { AgentError } from '../base/errors.ts';
 import { rfc3339 } from '../kube/time.ts';
 import type { Lease, Node, NodeCondition, NodeStatus } from '../kube/types.ts';
 import type { LeaseClient, NodeClient } from '../node/clients.ts';
-import { microTimeText } from '../node/lease.ts';
+import { microTimeText } from '../kube/time.ts';
 import { nodeStatusPatch } from '../node/status-patch.ts';
 
 /** Annotation: the status that this agent wrote last; what is not of it is somebody else's. virtual-kubelet's own. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { auditOf } from '../request/audit-record.ts';
 import { parseYaml, type TextDocument } from '../../go/yaml/document.ts';
 import { yamlText } from '../../go/yaml/reader.ts';
 import { DecodeError, decodeType, type Empties, type Literals } from '../../apimachinery/serializer/codec.ts';
@@ -171,6 +172,7 @@ export async function readWritten(
 ): Promise<WrittenObject> {
   const format = bodyFormat(request, expected.custom !== undefined);
   const { object, strict, empties } = readObject(await readBody(request), format, expected);
+  auditOf(request)?.about(object, expected);
   return { object, empties, warnings: judged(strict, fieldValidation, expected) };
 }
 

@@ -135,8 +135,17 @@ export const contextOf = (world: World, request: ApiRequest, dryRun: boolean): W
   now: world.clock.now(),
   dryRun,
   warnings: [],
-  ...(request.audit && { annotate: request.audit.annotate }),
+  ...annotating(request),
 });
+
+const annotating = ({ audit }: ApiRequest): Pick<WriteContext, 'annotate'> =>
+  audit
+    ? {
+        annotate: (key, value, least) => {
+          audit.annotate(key, value, least);
+        },
+      }
+    : {};
 
 export const keyIn = (target: ResourcePath): string =>
   target.namespace && target.kind?.namespaced ? `${target.namespace}/${target.name}` : target.name;

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import { isObject, textOf } from '../../apimachinery/json.ts';
+import { auditOf } from '../request/audit-record.ts';
 import type { Representation } from './negotiate.ts';
 import { writeProtobuf } from '../../apimachinery/serializer/protobuf-writer.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
@@ -158,12 +159,14 @@ export const sendBody = (
     readonly representation: Representation;
     readonly extras?: Extras;
   },
-): Promise<void> =>
-  sendText(request, response, {
+): Promise<void> => {
+  auditOf(request)?.answers(answer.body);
+  return sendText(request, response, {
     status: answer.status,
     ...encoded(answer.body, answer.representation),
     ...(answer.extras && { extras: answer.extras }),
   });
+};
 
 const plainJson: Representation = { format: 'json', pretty: false };
 

@@ -3,7 +3,8 @@ import type { Random } from '../../base/random.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Entrance, Handler } from '../request/handler.ts';
-import { type AuditSink, withAudit } from './audit.ts';
+import { type AuditSink, failedAuthenticationAudit, withAudit } from './audit.ts';
+import type { AuditPolicy } from './audit-policy.ts';
 import { withAuthentication } from './authentication.ts';
 import { withAuthorization } from './authorization.ts';
 import { type Faults, withFaults } from './faults.ts';
@@ -17,6 +18,8 @@ export interface FilterDeps {
   readonly authorizer: Pick<Authorizer, 'decide'>;
   /** Receives audit events; absent: no auditing. */
   readonly audit?: AuditSink;
+  /** Absent: an event of the level Metadata when a request has been answered. */
+  readonly auditPolicy?: AuditPolicy;
   /** Limits on concurrent requests; absent: the defaults. */
   readonly flow?: FlowLimits;
   /** Failures that a test wants. */
@@ -30,6 +33,7 @@ export interface FilterDeps {
 export const filterChain = (deps: FilterDeps, handler: Handler): Entrance =>
   withAuthentication(
     deps.authenticator,
+    failedAuthenticationAudit(deps),
     withAudit(
       deps,
       withFaults(

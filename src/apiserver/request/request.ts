@@ -2,10 +2,10 @@ import { tableOf } from '../../base/own.ts';
 import type { IncomingMessage } from 'node:http';
 import { decodedPath } from '../../go/url-path.ts';
 import { parseDuration } from '../../kube/duration.ts';
-import type { JsonObject } from '../../apimachinery/json.ts';
 import { findKind, type Kind, type Subresource } from '../../apimachinery/kinds.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
 import { badRequest, methodNotAllowed, noSuchResource } from '../../apimachinery/status-error.ts';
+import type { AuditRecord } from './audit-record.ts';
 import type { Upgrading } from './upgrading.ts';
 import type { User } from '../authentication/users.ts';
 
@@ -27,15 +27,6 @@ export interface ResourcePath {
   /** Whether the path is one of the resource API; otherwise it is not found. */
   readonly isRouted: boolean;
   readonly kind: Kind | undefined;
-}
-
-/** The audit event of a request in progress. */
-export interface AuditRecord {
-  readonly annotate: (key: string, value: string) => void;
-  /** Records the impersonated user. */
-  readonly impersonates: (user: User) => void;
-  /** Records the object of the request's body: its name, UID and version, as far as it has them. */
-  readonly about: (object: JsonObject) => void;
 }
 
 /** A parsed request before authentication. */

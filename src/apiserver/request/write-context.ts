@@ -2,6 +2,7 @@ import type { Empties } from '../../apimachinery/serializer/codec.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { PodFeatures } from '../../kube/validation/disabled-fields.ts';
+import type { AuditLevel } from './audit-record.ts';
 import type { ActingControllers } from './acting-controllers.ts';
 import type { Store } from '../storage/store.ts';
 import type { User } from '../authentication/users.ts';
@@ -37,8 +38,8 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** Sent to the client in `Warning` headers. */
   readonly warnings: string[];
-  /** Adds an annotation to the request's audit event; absent without auditing. */
-  readonly annotate?: (key: string, value: string) => void;
+  /** Adds an annotation to the request's audit event, or only to one of at least a level; absent without auditing. */
+  readonly annotate?: (key: string, value: string, least?: AuditLevel) => void;
   /** Lists and maps that were sent empty: Go distinguishes them from absent ones in a few places. */
   empties?: Empties;
 }

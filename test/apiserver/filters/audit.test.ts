@@ -1,5 +1,6 @@
+import { get } from 'node:https';
 import { expect, test } from 'vitest';
-import { EmbeddedApiServer } from '../../../src/apiserver/index.ts';
+import { type AuditEvent, AuditPolicyError, EmbeddedApiServer } from '../../../src/apiserver/index.ts';
 import { call } from '../support.ts';
 
 const path = '/api/v1/namespaces/default/configmaps';
@@ -38,4 +39,103 @@ test('without a sink nothing is audited', async () => {
   const { headers } = await call(server, 'GET', path);
   await server.stop();
   expect(headers['audit-id']).toBeUndefined();
+});
+
+const audited = async (
+  policy: object,
+  act: (server: EmbeddedApiServer) => Promise<unknown>,
+): Promise<readonly AuditEvent[]> => {
+  const events: AuditEvent[] = [];
+  const server = await EmbeddedApiServer.start({
+    audit: (event) => events.push(event as unknown as AuditEvent),
+    auditPolicy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', ...policy },
+  });
+  await act(server);
+  await server.stop();
+  return events;
+};
+
+const clock = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
+test('the level Request has the sent object, RequestResponse the answer too; stages as the policy wants them', async () => {
+  const events = await audited(
+    {
+      omitStages: ['RequestReceived'],
+      omitManagedFields: true,
+      rules: [
+        { level: 'None', verbs: ['watch'] },
+        { level: 'RequestResponse', verbs: ['create', 'list', 'get', 'delete'] },
+        { level: 'Request', verbs: ['patch'], omitStages: [] },
+      ],
+    },
+    async (server) => {
+      await call(server, 'POST', path, { metadata: { name: 'a', uid: 'mine' }, data: { k: 'v' } });
+      await call(server, 'PATCH', `${path}/a`, { data: { k: 'w' } }, 'application/merge-patch+json');
+      await call(server, 'GET', `${path}/a`);
+      await call(server, 'GET', `${path}?labelSelector=x`);
+      await call(server, 'DELETE', `${path}/a`, {
+        kind: 'DeleteOptions',
+        apiVersion: 'v1',
+        gracePeriodSeconds: 0,
+      });
+      await call(server, 'PUT', `${path}/a`, {});
+    },
+  );
+  expect(events.map(({ verb, stage, level }) => [verb, stage, level])).toEqual([
+    ['create', 'ResponseComplete', 'RequestResponse'],
+    ['patch', 'ResponseComplete', 'Request'],
+    ['get', 'ResponseComplete', 'RequestResponse'],
+    ['list', 'ResponseComplete', 'RequestResponse'],
+    ['delete', 'ResponseComplete', 'RequestResponse'],
+  ]);
+  const [created, patched, got, listed, deleted] = events;
+  expect(created?.objectRef).toEqual({
+    ...{ resource: 'configmaps', namespace: 'default', name: 'a', uid: 'mine', apiVersion: 'v1' },
+  });
+  expect(created?.requestObject).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1', data: { k: 'v' } });
+  expect(created?.responseObject).toMatchObject({ kind: 'ConfigMap', metadata: { name: 'a' } });
+  expect(created?.responseObject?.['metadata']).not.toHaveProperty('managedFields');
+  expect(created?.requestReceivedTimestamp).toMatch(clock);
+  expect(created?.stageTimestamp).toMatch(clock);
+  expect(patched?.requestObject).toEqual({ data: { k: 'w' } });
+  expect(patched).not.toHaveProperty('responseObject');
+  expect(got?.responseObject).toMatchObject({ data: { k: 'w' } });
+  expect(listed?.responseObject).toMatchObject({ kind: 'ConfigMapList', items: [] });
+  expect(deleted?.requestObject).toMatchObject({ kind: 'DeleteOptions', gracePeriodSeconds: 0 });
+  expect(deleted?.responseStatus).toMatchObject({ metadata: {}, status: 'Success', code: 200 });
+  expect(deleted?.responseObject).toMatchObject({ kind: 'Status', status: 'Success' });
+});
+
+test('each request is received and complete; a watch also starts, invalid credentials only start', async () => {
+  const events = await audited({ rules: [{ level: 'Metadata' }] }, async (server) => {
+    await call(server, 'GET', `${path}?watch=1&timeoutSeconds=1`);
+    await call(server, 'GET', `${path}/none`, undefined, undefined, { 'Audit-ID': 'mine' });
+    await new Promise<void>((resolve, reject) => {
+      const { port, ca } = server;
+      get({ port, ca, path, headers: { Authorization: 'Bearer wrong' } }, (answer) => {
+        answer.on('error', reject).on('end', resolve).resume();
+      }).on('error', reject);
+    });
+  });
+  expect(events.map(({ verb, stage, responseStatus }) => [verb, stage, responseStatus?.code])).toEqual([
+    ['watch', 'RequestReceived', undefined],
+    ['watch', 'ResponseStarted', 200],
+    ['watch', 'ResponseComplete', 200],
+    ['get', 'RequestReceived', undefined],
+    ['get', 'ResponseComplete', 404],
+    ['list', 'ResponseStarted', 401],
+  ]);
+  expect(events[4]).toMatchObject({
+    auditID: 'mine',
+    responseStatus: { status: 'Failure', reason: 'NotFound', message: 'configmaps "none" not found' },
+  });
+  expect(events[5]).toMatchObject({
+    user: {},
+    responseStatus: { status: 'Failure', reason: 'Unauthorized', message: 'Unauthorized', code: 401 },
+  });
+});
+
+test('a policy that cannot be used is refused', async () => {
+  const starting = EmbeddedApiServer.start({ audit: () => undefined, auditPolicy: { kind: 'Policy' } });
+  await expect(starting).rejects.toThrow(AuditPolicyError);
 });

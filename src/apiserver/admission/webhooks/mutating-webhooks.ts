@@ -84,7 +84,7 @@ class Round {
     try {
       changed = await callWebhook(this.#attributes, invocation, reviewed, {
         deps: this.#deps,
-        use: (verdict) => this.#apply(webhook, verdict),
+        use: (verdict) => this.#apply(webhook, verdict, place),
         failedOpen: () =>
           context.annotate?.(`failed-open.mutation.webhook.admission.k8s.io/${place}`, webhook.name),
       });
@@ -104,7 +104,7 @@ class Round {
   }
 
   /** Applies the patch of a verdict. @returns whether it changed the object */
-  #apply(webhook: Webhook, { patch, patchType }: Verdict): boolean {
+  #apply(webhook: Webhook, { patch, patchType }: Verdict, place: string): boolean {
     if (patch === '') return false;
     const steps = stepsOf(webhook, patch);
     if (steps.length === 0) return false;
@@ -117,6 +117,9 @@ class Round {
     if (patchType !== 'JSONPatch') throw badVerdict(webhook, `unsupported patch type ${goQuote(patchType)}`);
     const next = this.#patched(typedAs(object, kind, subresource) ?? {}, steps);
     this.#current = { kind, object: next };
+    const applied = { configuration: webhook.configuration, webhook: webhook.name, patch: steps, patchType };
+    const key = `patch.webhook.admission.k8s.io/${place}`;
+    this.#attributes.context.annotate?.(key, JSON.stringify(applied), 'Request');
     return !sameJson(next, object);
   }
 

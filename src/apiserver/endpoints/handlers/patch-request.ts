@@ -55,6 +55,19 @@ export function patchTypeOf(contentType = '', { custom }: Pick<Kind, 'custom'> =
   return type;
 }
 
+/** Returns the value of a patch for the audit log; `undefined` if it cannot be parsed. */
+export function patchValue(body: Buffer, type: PatchType): unknown {
+  if (type === 'apply') {
+    const parsed = parseYaml(yamlText(body));
+    return parsed.ok ? parsed.document.value : undefined;
+  }
+  try {
+    return parseJson(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
 /** A parsed patch. */
 export interface PatchBody {
   readonly type: Exclude<PatchType, 'apply'>;

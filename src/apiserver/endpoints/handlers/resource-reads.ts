@@ -46,7 +46,7 @@ export class ResourceReads {
     await registry.load(target.namespace, target.name);
     const entry = registry.entry(target.namespace, target.name);
     const special = viewOne(entry.object, viewFor(strategy, representation, request.query), clock.now());
-    if (!special && representation.format === 'json' && !representation.pretty)
+    if (!special && !request.audit?.wantsAnswer && representation.format === 'json' && !representation.pretty)
       return sendText(request.raw, exchange.response, {
         status: 200,
         type: 'application/json',
@@ -68,7 +68,7 @@ export class ResourceReads {
     await loadListed(store, selection, { options, strategy });
     const { entries, metadata } = listPage(store, selection, options);
     const { format, pretty, as } = representation;
-    if (format === 'json' && !pretty && as === undefined)
+    if (format === 'json' && !pretty && as === undefined && !request.audit?.wantsAnswer)
       return sendPieces(request.raw, response, {
         type: 'application/json',
         pieces: listPieces(entries, strategy, metadata),

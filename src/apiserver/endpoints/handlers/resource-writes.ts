@@ -33,11 +33,13 @@ import {
   type PatchBody,
   patched,
   patchTypeOf,
+  patchValue,
   readApply,
   readPatch,
 } from './patch-request.ts';
 import { checkKey, type Written } from '../../registry/registry.ts';
 import { withoutRepeatedOwners } from '../../registry/metadata-rules.ts';
+import { auditOf } from '../../request/audit-record.ts';
 import type { ResourcePath } from '../../request/request.ts';
 import { badRequest, StatusError } from '../../../apimachinery/status-error.ts';
 import type { WriteContext } from '../../request/write-context.ts';
@@ -90,14 +92,16 @@ async function readDeleteBody(request: IncomingMessage): Promise<JsonObject | un
   const body = await readBody(request);
   if (body.length === 0) return undefined;
   const format = bodyFormat(request);
-  return readObject(body, format, {
+  const { object } = readObject(body, format, {
     apiVersion: 'meta.k8s.io/v1',
     kind: 'DeleteOptions',
     type: 'DeleteOptions',
     internal: 'v1.DeleteOptions',
     fits: () => true,
     bare: true,
-  }).object;
+  });
+  auditOf(request)?.about(object, { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions' });
+  return object;
 }
 
 /** A write with parsed query and body. */
@@ -178,7 +182,6 @@ export class ResourceWrites {
     if (options === 'CreateOptions') bodyFormat(request.raw, kind.custom !== undefined);
     const query = readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply: false });
     const { object, empties, warnings } = await readWritten(request.raw, expectedOf(kind), query);
-    request.audit?.about(object);
     const context = { ...contextOf(this.#deps.world, request, query.dryRun), empties };
     context.warnings.push(...warnings);
     await this.#answer(exchange, { context, representation }, () =>
@@ -212,6 +215,7 @@ export class ResourceWrites {
       apply: type === 'apply',
     });
     const body = await readBody(request.raw);
+    request.audit?.patches(() => patchValue(body, type));
     const context = contextOf(this.#deps.world, request, query.dryRun);
     const reading = { query, context, options: optionsOf('PatchOptions', query) };
     await this.#answer(exchange, { context, representation }, () =>

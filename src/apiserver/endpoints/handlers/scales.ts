@@ -17,7 +17,15 @@ import { sendBody } from '../respond.ts';
 import { bareViews, viewBare } from '../views.ts';
 import { optionsOf, readWriteQuery, type WriteQuery } from '../write-options.ts';
 import { admitted } from './admitted.ts';
-import { applyConfig, judgedApply, patched, patchTypeOf, readApply, readPatch } from './patch-request.ts';
+import {
+  applyConfig,
+  judgedApply,
+  patched,
+  patchTypeOf,
+  patchValue,
+  readApply,
+  readPatch,
+} from './patch-request.ts';
 import type { ResourceApi } from './resource-api.ts';
 import {
   builtInScale,
@@ -121,6 +129,7 @@ export class Scales {
     const type = patchTypeOf(request.raw.headers['content-type'], kind);
     const query = queryOf(call, 'PatchOptions', type === 'apply');
     const body = await readBody(request.raw);
+    request.audit?.patches(() => patchValue(body, type));
     if (type === 'apply') return this.#apply(call, view, query, body);
     const patch = readPatch(body, type, query.fieldValidation);
     const begin = this.#update(call, view, query, (standing, context) => {

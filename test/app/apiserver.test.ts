@@ -100,6 +100,8 @@ test.each([
   [{ crds: ['/none/x.yaml'] }, /crds: \/none\/x\.yaml: .*no such file/],
   [{ controllers: ['nope'] }, /"nope": no such controller/],
   [{ disableAdmissionPlugins: ['Nope'] }, /no such plug-in/],
+  [{ auditPolicyFile: '/none' }, /--audit-policy-file says what --audit FILE holds/],
+  [{ audit: '-', auditPolicyFile: '/none' }, /--audit-policy-file \/none: open \/none: no such file/],
   [{ audit: '/dev/null/x' }, /--audit \/dev\/null\/x: /],
 ] as const)('%j is rejected', async (more, text) => {
   await expect(startApiServerCommand(options(more), context)).rejects.toThrow(text);

@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -176,6 +176,32 @@ describe('kube-apiserver with the flags of envtest', () => {
     expect(await tryCreate({ server: shut.url, skipTlsVerify: true, token: 'secret' }, 'a')).toBe(403);
   });
 
+  test('the audit log holds what the policy says, and nothing without one', async () => {
+    const policy = file(
+      'policy.yaml',
+      'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{ level: Request, verbs: [create], color: red }]\n',
+    );
+    const log = join(dir, 'audit.log');
+    const args = ['--etcd-servers', etcd.urls[0] ?? '', '--audit-log-path', log];
+    const server = await start([...args, '--audit-policy-file', policy]);
+    expect(await tryCreate({ server: server.url, skipTlsVerify: true }, 'a')).toBe(201);
+    await running.pop()?.stop();
+    const events = readFileSync(log, 'utf8').trim().split('\n');
+    expect(events.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { stage: 'RequestReceived', level: 'Request' },
+      { stage: 'ResponseComplete', requestObject: { kind: 'Namespace', metadata: { name: 'a' } } },
+    ]);
+    expect(warnings).toEqual([`--audit-policy-file ${policy}: unknown field "rules[0].color"`]);
+    warnings.length = 0;
+    rmSync(log);
+    const silent = await start(args);
+    expect(await tryCreate({ server: silent.url, skipTlsVerify: true }, 'b')).toBe(201);
+    expect(existsSync(log)).toBe(false);
+    expect(warnings).toEqual([
+      '--audit-log-path: no audit policy file provided, no events will be recorded for log backend',
+    ]);
+  });
+
   test('beside another etcd, objects are in memory', async () => {
     const other = createServer((_request, response) => response.writeHead(404).end());
     await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
@@ -191,6 +217,7 @@ describe('kube-apiserver with the flags of envtest', () => {
     [['--service-cluster-ip-range', '10.0.0.0/31'], 'must be at least 8 IP addresses'],
     [['--oidc-issuer-url', 'https://x'], '--oidc-issuer-url is not supported by podtender'],
     [['--authorization-mode', 'Webhook'], 'podtender supports RBAC, Node, AlwaysAllow and AlwaysDeny'],
+    [['--audit-policy-file', '/none'], '--audit-policy-file /none: open /none: no such file'],
     [['--client-ca-file', '/none'], '--client-ca-file /none: '],
     [['--secure-port', 'x'], 'a number from 0 to 65535 is expected'],
   ])('%j is rejected', async (args, text) => {

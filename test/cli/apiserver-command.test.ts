@@ -32,7 +32,7 @@ test('without flags the server is in memory, on any port, with all controllers',
 
 test('lists may be repeated or have commas, and paths are relative to the working directory', async () => {
   const line =
-    '--crds crds --crds /abs/x.yaml --controllers *,-scheduler --tls-san a,b --tls-san c --audit log';
+    '--crds crds --crds /abs/x.yaml --controllers *,-scheduler --tls-san a,b --tls-san c --audit log --audit-policy-file p';
   const { options } = await parse(
     ...line.split(' '),
     ...'--disable-admission-plugins ServiceAccount,LimitRanger --data-dir d --kubeconfig k --port 6443'.split(
@@ -44,6 +44,7 @@ test('lists may be repeated or have commas, and paths are relative to the workin
     controllers: ['*', '-scheduler'],
     tlsSans: ['a', 'b', 'c'],
     audit: '/home/me/log',
+    auditPolicyFile: '/home/me/p',
     disableAdmissionPlugins: ['ServiceAccount', 'LimitRanger'],
     dataDir: '/home/me/d',
     kubeconfig: '/home/me/k',

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { isObject, type JsonObject } from '../../apimachinery/json.ts';
 import {
   type Faults,
@@ -110,15 +111,15 @@ export class AuditPolicy {
 class PolicyReader {
   readonly unknown: string[] = [];
 
-  object(value: unknown, at: string, known: readonly string[]): JsonObject {
+  object(value: unknown, at: string, fields: readonly string[]): JsonObject {
     if (!isObject(value)) throw mistyped(at, value, 'an object');
     for (const key of Object.keys(value))
-      if (!known.includes(key)) this.unknown.push(`unknown field "${at === '' ? '' : `${at}.`}${key}"`);
+      if (!fields.includes(key)) this.unknown.push(`unknown field "${at === '' ? '' : `${at}.`}${key}"`);
     return value;
   }
 
   list(holder: JsonObject, key: string, at: string): readonly unknown[] {
-    const value = holder[key] ?? [];
+    const value = ownMember(holder, key) ?? [];
     if (!Array.isArray(value)) throw mistyped(joined(at, key), value, 'a list');
     return value;
   }
@@ -131,14 +132,14 @@ class PolicyReader {
   }
 
   boolean(holder: JsonObject, key: string, at: string): boolean | undefined {
-    const value = holder[key] ?? undefined;
+    const value = ownMember(holder, key) ?? undefined;
     if (value !== undefined && typeof value !== 'boolean')
       throw mistyped(joined(at, key), value, 'a boolean');
     return value;
   }
 
   string(holder: JsonObject, key: string, at: string): string {
-    const value = holder[key] ?? '';
+    const value = ownMember(holder, key) ?? '';
     if (typeof value !== 'string') throw mistyped(joined(at, key), value, 'a string');
     return value;
   }
@@ -175,7 +176,7 @@ const joined = (at: string, key: string): string => (at === '' ? key : `${at}.${
 
 const mistyped = (at: string, value: unknown, expected: string): AuditPolicyError =>
   new AuditPolicyError(
-    `failed decoding: ${at === '' ? 'the policy' : at} is ${JSON.stringify(value) ?? 'empty'}: ${expected} is expected`,
+    `failed decoding: ${at === '' ? 'the policy' : at} is ${value === undefined ? 'empty' : JSON.stringify(value)}: ${expected} is expected`,
   );
 
 function* stageFaults(stages: Iterable<string>, field: string): Faults {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { isObject, type JsonObject, metadataOf, without, withMetadata } from '../../apimachinery/json.ts';
@@ -39,6 +40,7 @@ export function withAudit(deps: AuditDeps, next: Handler): Handler {
     if (!event) return next(request, response);
     event.stage('RequestReceived');
     if (isLongRunning(request)) event.watchStart(response);
+    if (request.upgrading) event.watchUpgrade(response);
     const complete = (): void => {
       event.complete(response);
     };
@@ -96,7 +98,7 @@ class AuditEvent implements AuditRecord {
   readonly #head: JsonObject;
   readonly #described: JsonObject;
   readonly #agent: JsonObject;
-  readonly #annotations: Record<string, string> = {};
+  readonly #annotations = new Map<string, string>();
   #ref: JsonObject | undefined;
   #impersonated: User | undefined;
   #status: JsonObject | undefined;
@@ -130,7 +132,7 @@ class AuditEvent implements AuditRecord {
   }
 
   annotate(key: string, value: string, least: AuditLevel = 'Metadata'): void {
-    if (this.#has(least)) this.#annotations[key] ??= value;
+    if (this.#has(least) && !this.#annotations.has(key)) this.#annotations.set(key, value);
   }
 
   impersonates(user: User): void {
@@ -161,19 +163,23 @@ class AuditEvent implements AuditRecord {
 
   /** Records when the response starts. */
   watchStart(response: ServerResponse): void {
-    const { writeHead, detachSocket } = response;
-    const started = (code: number): void => {
-      this.#start(code);
-    };
+    const writeHead = response.writeHead.bind(response) as (...args: readonly unknown[]) => ServerResponse;
     Object.assign(response, {
-      writeHead: (code: number, ...rest: readonly never[]) => {
-        started(code);
-        return writeHead.call(response, code, ...rest);
+      writeHead: (code: number, ...rest: readonly unknown[]) => {
+        this.#start(code);
+        return writeHead(code, ...rest);
       },
-      detachSocket: (...args: Parameters<typeof detachSocket>) => {
+    });
+  }
+
+  /** Records when an upgrade takes the connection from the response. */
+  watchUpgrade(response: ServerResponse): void {
+    const detachSocket = response.detachSocket.bind(response);
+    Object.assign(response, {
+      detachSocket: (socket: Socket) => {
         this.isTakenOver = true;
-        started(101);
-        detachSocket.apply(response, args);
+        this.#start(101);
+        detachSocket(socket);
       },
     });
   }
@@ -209,7 +215,7 @@ class AuditEvent implements AuditRecord {
       ...present({ requestObject: this.#requestObject, responseObject: this.#responseObject }),
       requestReceivedTimestamp: microTimeText(this.#received),
       stageTimestamp: microTimeText(at),
-      ...(Object.keys(this.#annotations).length > 0 && { annotations: { ...this.#annotations } }),
+      ...(this.#annotations.size > 0 && { annotations: Object.fromEntries(this.#annotations) }),
     });
   }
 

@@ -1,3 +1,4 @@
+import { connect } from 'node:http2';
 import { get } from 'node:https';
 import { expect, test } from 'vitest';
 import { type AuditEvent, AuditPolicyError, EmbeddedApiServer } from '../../../src/apiserver/index.ts';
@@ -133,6 +134,22 @@ test('each request is received and complete; a watch also starts, invalid creden
     user: {},
     responseStatus: { status: 'Failure', reason: 'Unauthorized', message: 'Unauthorized', code: 401 },
   });
+});
+
+test('a watch over HTTP/2 is received, starts and is complete', async () => {
+  const events = await audited({ rules: [{ level: 'Metadata' }] }, async ({ url, ca, admin }) => {
+    const session = connect(url, { ca, ...admin });
+    const stream = session.request({ ':path': `${path}?watch=1&timeoutSeconds=1` });
+    await new Promise<void>((resolve, reject) => {
+      stream.on('error', reject).on('close', resolve).resume();
+    });
+    session.close();
+  });
+  expect(events.map(({ stage, responseStatus }) => [stage, responseStatus?.code])).toEqual([
+    ['RequestReceived', undefined],
+    ['ResponseStarted', 200],
+    ['ResponseComplete', 200],
+  ]);
 });
 
 test('a policy that cannot be used is refused', async () => {

@@ -1,5 +1,6 @@
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
+import type { Slots } from '../../base/slots.ts';
 import { goDuration } from '../../kube/duration.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { uidOf } from '../../kube/names.ts';
@@ -11,7 +12,6 @@ import type { PullCounts } from '../container/counts.ts';
 import { repositoryOf, withDefaultTag } from '../../kube/image-reference.ts';
 import { type ImageUser, imageUserOf } from './image-user.ts';
 import type { Keyring, PullCredential, PullRecords } from './pull-credentials.ts';
-import type { PullQueue } from './pull-queue.ts';
 import { aggregate, StartError } from '../container/runtime-errors.ts';
 
 /** Records an event about one container. */
@@ -21,7 +21,8 @@ export interface ImageManagerDeps {
   readonly images: ImageService;
   readonly backoff: BackoffTable;
   readonly clock: Pick<Clock, 'now'>;
-  readonly queue: PullQueue;
+  /** Pulls run in these; one slot is the kubelet's `serializeImagePulls`. */
+  readonly slots: Slots;
   readonly keyring: Keyring;
   /** Absent: a present image may be used by every pod. */
   readonly records?: PullRecords;
@@ -206,7 +207,7 @@ export class ImageManager {
   }
 
   async #pull(request: ImageRequest, spec: ImageSpec, how: HowToPull): Promise<Pulled> {
-    const { backoff, clock, queue, counts } = this.#deps;
+    const { backoff, clock, slots, counts } = this.#deps;
     const { note } = how;
     const { image } = request;
     const key = `${uidOf(request.pod)}_${image}`;
@@ -221,7 +222,7 @@ export class ImageManager {
     note('Normal', 'Pulling', `Pulling image ${goQuote(image)}`);
     const requestedAt = steadyNow(clock);
     try {
-      const pulled = await queue.run(() => this.#pullNow(request, spec, how));
+      const pulled = await slots.run(() => this.#pullNow(request, spec, how), how.signal);
       const tookMs = Math.floor(steadyNow(clock) - requestedAt);
       const total = goDuration(tookMs);
       counts?.pulled(uidOf(request.pod), tookMs, pulled.bytes);

@@ -3,6 +3,7 @@ import { AgentError, messageOf } from '../../base/errors.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
+import { Slots } from '../../base/slots.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { Pod } from '../../kube/types.ts';
 import type { ContainerRuntime, ImageService } from '../../provider/container-runtime.ts';
@@ -32,7 +33,6 @@ import { readPodLog } from '../logs/read-pod-log.ts';
 import { RuntimeObserver } from './observer.ts';
 import { PodSync, type PodSyncDeps } from './pod-sync.ts';
 import type { Keyring, PullRecords } from '../images/pull-credentials.ts';
-import { PullQueue } from '../images/pull-queue.ts';
 import type { ResourceSettings } from './config/resources.ts';
 import { StartTurns } from './start-turns.ts';
 import type { SecuritySettings } from './config/security-profiles.ts';
@@ -100,7 +100,7 @@ function imageManagerOf(deps: KubeRuntimeDeps, options: KubeRuntimeOptions): Ima
   return new ImageManager({
     ...deps,
     backoff: deps.imageBackoff,
-    queue: new PullQueue(options.maxParallelImagePulls),
+    slots: new Slots(options.maxParallelImagePulls),
     keyring: deps.keyring ?? ((): [] => []),
     checksAccess: options.features?.['KubeletEnsureSecretPulledImages'] ?? true,
     ...(deps.pullRecords && { records: deps.pullRecords }),

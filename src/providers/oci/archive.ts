@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  createReadStream,
+  createWriteStream,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AgentError } from '../../base/errors.ts';
@@ -17,12 +26,28 @@ import { elementsInRoot } from './in-root.ts';
 import type { AddOptions, ImageStore, StoredImage } from './store.ts';
 import { decompressor, readTar } from './tar-entries.ts';
 
+/** Limits of an imported archive. */
+export interface ArchiveLimits {
+  /** bytes of all files in it */
+  readonly maxBytes: number;
+  /** files and links in it */
+  readonly maxEntries: number;
+}
+
+/** 256 GiB in 100,000 files: an archive holds some files for each layer of its images. */
+export const defaultArchiveLimits: ArchiveLimits = { maxBytes: 256 * 2 ** 30, maxEntries: 100_000 };
+
+/** The maximum depth of indexes in indexes of an OCI layout, below its own. */
+const maxIndexDepth = 3;
+
 /** How an archive is imported. */
 export interface ImportOptions {
   /** The machine's architecture, in the words of Node.js. */
   readonly arch: string;
   /** The name of the image, in place of those in the archive. */
   readonly name?: string;
+  /** Default: {@link defaultArchiveLimits} */
+  readonly limits?: ArchiveLimits;
   readonly signal?: AbortSignal;
   /** See {@link AddOptions}. */
   readonly onLayer?: AddOptions['onLayer'];
@@ -34,7 +59,7 @@ export interface ImportOptions {
  * Imports images from a file of `docker save` or of an OCI layout (`skopeo copy … oci-archive:`), compressed or not, or from the directory
  * of an OCI layout.
  *
- * @throws {AgentError} `invalid_argument` for something else, or content whose digests are wrong
+ * @throws {AgentError} `invalid_argument` for something else, or content whose digests are wrong; `resource_exhausted` beyond the limits
  */
 export async function importImages(
   store: ImageStore,
@@ -52,7 +77,7 @@ export async function importImages(
   await removeTree(folder);
   mkdirSync(folder, { mode: 0o700 });
   try {
-    await untar(path, folder, options.signal);
+    await untar(path, folder, options);
     return await importFolder(store, folder, { ...options, source: path });
   } finally {
     await removeTree(folder);
@@ -60,27 +85,44 @@ export async function importImages(
 }
 
 /** Writes the regular files of an archive; its links are resolved as its own, as `docker save` links equal layers. */
-async function untar(path: string, folder: string, signal?: AbortSignal): Promise<void> {
+async function untar(
+  path: string,
+  folder: string,
+  { signal, limits = defaultArchiveLimits }: ImportOptions,
+): Promise<void> {
   const links: { readonly from: string; readonly to: string }[] = [];
-  await readTar(path, { what: path, signal }, async ({ name, type, linkname }, content) => {
+  let [entries, bytes] = [0, 0];
+  await readTar(path, { what: path, signal }, async ({ name, kind, linkname, size }, content) => {
+    entries++;
+    bytes += size;
+    if (entries > limits.maxEntries)
+      throw new AgentError('resource_exhausted', `${path} has more than ${limits.maxEntries} entries`);
+    if (bytes > limits.maxBytes)
+      throw new AgentError(
+        'resource_exhausted',
+        `${path} has more than ${limits.maxBytes} bytes of files (at ${JSON.stringify(name)})`,
+      );
     const elements = elementsBelow(name, 'an entry of the archive');
     const target = join(folder, ...elements);
     const from = elements.join('/');
-    if (type === 'file') {
+    if (kind === 'file') {
       mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
       await pipeline(content, createWriteStream(target, { mode: 0o600 }));
-    } else if (type === 'link') links.push({ from, to: linkname });
-    else if (type === 'symlink') links.push({ from, to: join(dirname(from), linkname) });
+    } else if (kind === 'link') links.push({ from, to: linkname });
+    else if (kind === 'symlink') links.push({ from, to: join(dirname(from), linkname) });
   });
-  for (const { from, to } of links) await copyWithin(folder, from, to);
+  for (const { from, to } of links) linkWithin(folder, from, to);
 }
 
-async function copyWithin(folder: string, from: string, to: string): Promise<void> {
+/** Gives a file of the archive another name; as a hard link, it takes no further space however many there are. */
+function linkWithin(folder: string, from: string, to: string): void {
   const source = join(folder, ...elementsBelow(to, 'a link of the archive'));
   if (lstatSync(source, { throwIfNoEntry: false })?.isFile() !== true) return;
   const target = join(folder, ...elementsBelow(from, 'an entry of the archive'));
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-  await pipeline(createReadStream(source), createWriteStream(target, { mode: 0o600 }));
+  if (target === source) return;
+  rmSync(target, { force: true });
+  linkSync(source, target);
 }
 
 interface FolderImport extends ImportOptions {
@@ -146,15 +188,21 @@ function nameOf({ annotations = {} }: Descriptor, source: string): string {
 async function importDescriptor(
   store: ImageStore,
   folder: string,
-  { descriptor, name }: { readonly descriptor: Descriptor; readonly name: string },
+  {
+    descriptor,
+    name,
+    depth = 0,
+  }: { readonly descriptor: Descriptor; readonly name: string; readonly depth?: number },
   options: FolderImport,
 ): Promise<StoredImage> {
   const what = `manifest ${descriptor.digest} of ${options.source}`;
+  if (depth > maxIndexDepth)
+    throw new AgentError('resource_exhausted', `${what}: indexes are nested more than ${maxIndexDepth} deep`);
   await storeBlob(store, folder, descriptor, options);
   const parsed = parseManifest(store.document(descriptor.digest), what);
   if (parsed.index) {
     const own = selectPlatform(parsed.index, options.arch, what);
-    return importDescriptor(store, folder, { descriptor: own, name }, options);
+    return importDescriptor(store, folder, { descriptor: own, name, depth: depth + 1 }, options);
   }
   const { config, layers } = parsed.manifest;
   for (const blob of [config, ...layers]) await storeBlob(store, folder, blob, options);
@@ -232,7 +280,7 @@ async function dockerLayer(
   const hash = createHash('sha256');
   for await (const part of createReadStream(path) as AsyncIterable<Buffer>) hash.update(part);
   const digest = `sha256:${hash.digest('hex')}`;
-  const packed = (await decompressor(path)).length > 0;
+  const packed = (await decompressor(path)) !== undefined;
   if (!packed && isDigest(diffId) && digest !== diffId)
     throw new AgentError(
       'invalid_argument',

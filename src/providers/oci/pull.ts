@@ -1,5 +1,6 @@
 import { untilAborted } from '../../base/abort.ts';
 import { AgentError } from '../../base/errors.ts';
+import { Slots } from '../../base/slots.ts';
 import { downloadBlob } from './blob-download.ts';
 import { type Descriptor, type Manifest, parseManifest, selectPlatform } from './documents.ts';
 import type { PullImage, PullOptions } from './image-service.ts';
@@ -67,6 +68,7 @@ class Pull {
     const { digest: pinned, tag = 'latest', name: full } = parseReference(name);
     const { digest, manifest } = await this.#manifest(pinned ?? tag);
     const blobs = uniqueBlobs(manifest);
+    this.#store.checkSize(blobs, `image ${name}`);
     onProgress?.({
       type: 'resolved',
       digest,
@@ -157,8 +159,7 @@ interface FetchOptions {
 class Downloads {
   readonly #store: ImageStore;
   readonly #running = new Map<string, Promise<unknown>>();
-  #free = parallelDownloads;
-  readonly #waiting: (() => void)[] = [];
+  readonly #slots = new Slots(parallelDownloads);
 
   constructor(store: ImageStore) {
     this.#store = store;
@@ -174,21 +175,8 @@ class Downloads {
       );
     signal.throwIfAborted();
     if (this.#store.hasBlob(digest)) return;
-    const own = this.#inSlot(() => downloadBlob(this.#store, blob, { client, signal, onBytes }), signal);
+    const own = this.#slots.run(() => downloadBlob(this.#store, blob, { client, signal, onBytes }), signal);
     this.#running.set(digest, own);
     await own.finally(() => this.#running.delete(digest));
-  }
-
-  async #inSlot(act: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    if (this.#free === 0) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
-    else this.#free--;
-    try {
-      signal.throwIfAborted();
-      await act();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
   }
 }

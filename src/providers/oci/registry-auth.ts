@@ -1,7 +1,7 @@
-import { text } from 'node:stream/consumers';
 import { AgentError } from '../../base/errors.ts';
 import type { AuthConfig } from '../../provider/cri-messages.ts';
 import { type Endpoint, isLoopback } from './registry-hosts.ts';
+import { readBody } from './registry-body.ts';
 import { registryFault } from './registry-fault.ts';
 import type { RegistryRequest, RegistryResponse, RegistryTransport } from './registry-transport.ts';
 
@@ -141,12 +141,16 @@ function realmOf(realm: string, { base }: Pick<Endpoint, 'base'>, image: string)
   throw new AgentError('unauthenticated', `${image}: the token server ${url.host} has no TLS`);
 }
 
+/** The maximum size of a token server's answer, bytes. */
+const maxTokenBytes = 1024 * 1024;
+
 async function readToken(response: RegistryResponse, who: string): Promise<string> {
   if (response.status !== 200) throw await registryFault(response, who);
   let body: unknown;
   try {
-    body = JSON.parse(await text(response.body));
+    body = JSON.parse((await readBody(response.body, maxTokenBytes, `the answer of ${who}`)).toString());
   } catch (cause) {
+    if (cause instanceof AgentError) throw cause;
     throw new AgentError('unavailable', `${who} sent no JSON`, { cause });
   }
   const { token, access_token: other } = (body ?? {}) as Partial<Record<'token' | 'access_token', unknown>>;

@@ -3,6 +3,7 @@ import type { AuthConfig } from '../../provider/cri-messages.ts';
 import { acceptedTypes, maxDocumentBytes } from './documents.ts';
 import type { ImageReference } from './reference.ts';
 import { RegistryAuth } from './registry-auth.ts';
+import { readBody } from './registry-body.ts';
 import { RegistryFault, registryFault } from './registry-fault.ts';
 import type { Endpoint, EndpointCapability } from './registry-hosts.ts';
 import type { RegistryResponse, RegistryTransport } from './registry-transport.ts';
@@ -102,20 +103,12 @@ export class RegistryClient {
   }
 
   async #document({ body }: RegistryResponse, key: string): Promise<Buffer> {
-    const parts: Buffer[] = [];
-    let bytes = 0;
     try {
-      for await (const part of body as AsyncIterable<Buffer>) {
-        parts.push(part);
-        bytes += part.length;
-        if (bytes > maxDocumentBytes)
-          throw new AgentError('invalid_argument', `manifest ${key} has more than ${maxDocumentBytes} bytes`);
-      }
+      return await readBody(body, maxDocumentBytes, `manifest ${key}`);
     } catch (cause) {
       this.#deps.signal?.throwIfAborted();
       throw AgentError.from(cause, 'unavailable');
     }
-    return Buffer.concat(parts);
   }
 
   /** Asks the endpoints in their order. The last one's failure counts; those of mirrors are named after it. */

@@ -254,6 +254,21 @@ export class ImageStore {
     }
   }
 
+  /**
+   * Checks that an image's blobs, compressed as they are, are not more than an image may have unpacked.
+   *
+   * @throws {AgentError} `resource_exhausted` with both sizes
+   */
+  checkSize(blobs: readonly Pick<Descriptor, 'size'>[], what: string): void {
+    const { maxBytes } = this.#deps.limits ?? defaultLimits;
+    const bytes = blobs.reduce((sum, { size }) => sum + size, 0);
+    if (bytes > maxBytes)
+      throw new AgentError(
+        'resource_exhausted',
+        `${what} has ${bytes} bytes, an image has at most ${maxBytes}`,
+      );
+  }
+
   /** Returns the root file system of an image, which nothing may write to. */
   rootfs(id: string): string {
     return join(this.#deps.dir, 'rootfs', id.replace(':', '-'));

@@ -2,24 +2,32 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
-  createWriteStream,
+  chownSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  futimesSync,
   lchownSync,
   linkSync,
   lstatSync,
   lutimesSync,
   mkdirSync,
+  openSync,
   readdirSync,
   rmSync,
   symlinkSync,
   utimesSync,
-  writeFileSync,
+  write,
+  writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import type { Header } from 'tar-stream';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { AgentError } from '../../base/errors.ts';
-import { elementsInRoot, pathInRoot } from './in-root.ts';
+import { byDescriptor, inDirectoryBelow, pathOnly } from '../../base/files/below.ts';
+import { elementsInRoot } from './in-root.ts';
 import { readTar } from './tar-entries.ts';
+import type { TarEntry } from './tar-header.ts';
 
 /** Limits of an image's unpacked content. */
 export interface UnpackLimits {
@@ -52,8 +60,9 @@ const whiteout = '.wh.';
 
 /**
  * Unpacks a layer into a root directory over the layers below it, and returns the digest of the uncompressed layer. Entries and links are
- * resolved as if `root` were the root directory, so nothing is written outside it. Devices are left out: containers get a `/dev` of their
- * own. Nothing else may write to `root` meanwhile.
+ * resolved as if `root` were the root directory, and every directory on the way is opened without following a link, so nothing outside it
+ * is written, removed or given another mode or owner. Devices are left out: containers get a `/dev` of their own. Nothing else may write to
+ * `root` meanwhile.
  *
  * @throws {AgentError} `invalid_argument` with the entry for an archive that is damaged or leads out of the root, `resource_exhausted`
  * beyond the limits
@@ -62,55 +71,79 @@ export async function unpackLayer(blob: string, root: string, options: UnpackOpt
   const layer = new Layer(root, options);
   const hash = createHash('sha256');
   const { signal } = options;
-  await readTar(
-    blob,
-    { what: 'the layer', signal, onBytes: (part) => hash.update(part) },
-    (header, content) => layer.add(header, content),
-  );
-  layer.finish();
+  try {
+    await readTar(
+      blob,
+      { what: 'the layer', signal, onBytes: (part) => hash.update(part) },
+      (entry, content) => layer.add(entry, content),
+    );
+    layer.finish();
+  } finally {
+    layer.close();
+  }
   return `sha256:${hash.digest('hex')}`;
+}
+
+/** A directory that is open. */
+interface OpenDirectory {
+  /** Its path in the root, with links as the archive has them. */
+  readonly name: string;
+  /** Its elements below the root, none of which is a link. */
+  readonly elements: readonly string[];
+  readonly fd: number;
 }
 
 /** Layer writes the entries of one layer. */
 class Layer {
   readonly #root: string;
   readonly #options: UnpackOptions;
-  /** Paths that this layer has written, which its opaque directories keep. */
+  /** Paths in the root that this layer has written, which its opaque directories keep. */
   readonly #own = new Set<string>();
   /** The directory of the last entry, as most entries follow one of the same; forgotten when anything is removed. */
-  #parent: { readonly name: string; readonly path: string } | undefined;
-  /** Modes and times of directories, set last: writing into them would change or need them. */
-  readonly #directories = new Map<string, Header>();
+  #parent: OpenDirectory | undefined;
+  /** Owners, modes and times of directories by their path in the root, set last: writing into them would change or need them. */
+  readonly #directories = new Map<string, TarEntry>();
 
   constructor(root: string, options: UnpackOptions) {
     this.#root = root;
     this.#options = options;
   }
 
-  async add(header: Header, content: AsyncIterable<Buffer>): Promise<void> {
-    this.#count(header);
-    const elements = this.#elementsOf(header.name);
+  async add(entry: TarEntry, content: AsyncIterable<Buffer>): Promise<void> {
+    this.#count(entry);
+    const elements = elementsOf(entry.name);
     const name = elements.at(-1);
     if (name === undefined) {
-      if (header.type === 'directory') this.#directories.set(this.#root, header);
+      if (entry.kind === 'directory') this.#directories.set('', entry);
       return;
     }
-    const parent = this.#parentOf(elements);
+    const parent = this.#parentOf(elements.slice(0, -1).join('/'));
     if (name === opaque) this.#clear(parent);
-    else if (name.startsWith(whiteout)) this.#remove(parent, name.slice(whiteout.length), header.name);
-    else await this.#write(join(parent, name), header, content);
+    else if (name.startsWith(whiteout)) this.#remove(parent, name.slice(whiteout.length), entry.name);
+    else await this.#write(parent, name, entry, content);
   }
 
-  /** Sets modes and times of directories, inner ones first. */
+  /** Sets owners, modes and times of directories, inner ones first. What another entry has replaced by something else is left as it is. */
   finish(): void {
-    for (const [path, header] of [...this.#directories].reverse()) {
-      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
-      this.#setOwner(path, header);
-      utimesSync(path, timeOf(header), timeOf(header));
-    }
+    for (const [path, entry] of [...this.#directories].reverse())
+      try {
+        inDirectoryBelow(this.#root, elementsOf(path), {}, (directory) => {
+          if (this.#options.asRoot) chownSync(directory, entry.uid, entry.gid);
+          chmodSync(directory, this.#options.asRoot ? entry.mode & 0o7777 : (entry.mode & 0o7777) | 0o700);
+          utimesSync(directory, timeOf(entry), timeOf(entry));
+        });
+      } catch (reason) {
+        if (!isGone(reason)) throw reason;
+      }
   }
 
-  #count({ name, size }: Header): void {
+  /** Closes the directory that is open. */
+  close(): void {
+    if (this.#parent) closeSync(this.#parent.fd);
+    this.#parent = undefined;
+  }
+
+  #count({ name, size }: TarEntry): void {
     const { limits, tally } = this.#options;
     tally.entries++;
     tally.bytes += size;
@@ -126,129 +159,172 @@ class Layer {
       );
   }
 
-  #elementsOf(name: string): readonly string[] {
-    const elements = name.split('/').filter((element) => element !== '' && element !== '.');
-    if (!elements.includes('..') && !name.includes('\0')) return elements;
-    throw new AgentError(
-      'invalid_argument',
-      `the layer holds ${JSON.stringify(name)}, which leads out of the image`,
-    );
-  }
-
-  /** Returns the directory of an entry, created when it is missing. */
-  #parentOf(elements: readonly string[]): string {
-    const name = elements.slice(0, -1).join('/');
-    if (this.#parent?.name !== name) this.#parent = { name, path: this.#makeParent(name) };
-    return this.#parent.path;
-  }
-
-  #makeParent(name: string): string {
-    const parent = elementsInRoot(this.#root, name);
-    let path = this.#root;
-    for (const element of parent) {
-      path = join(path, element);
-      const there = lstatSync(path, { throwIfNoEntry: false });
-      if (there?.isDirectory() === true) continue;
-      if (there) rmSync(path, { force: true });
-      mkdirSync(path, { mode: 0o755 });
-    }
-    return path;
+  /** Opens the directory of an entry, created when it is missing. It stays open until the next one is. */
+  #parentOf(name: string): OpenDirectory {
+    if (this.#parent?.name === name) return this.#parent;
+    this.close();
+    const elements = elementsInRoot(this.#root, name);
+    this.#parent = { name, elements, fd: openMade(this.#root, elements) };
+    return this.#parent;
   }
 
   /** Removes what the layers below have in a directory. */
-  #clear(directory: string): void {
-    this.#parent = undefined;
+  #clear({ fd, elements }: OpenDirectory): void {
+    this.#clearBelow(byDescriptor(fd), elements.join('/'));
+    this.close();
+  }
+
+  #clearBelow(directory: string, path: string): void {
     for (const name of readdirSync(directory)) {
-      const path = join(directory, name);
-      if (!this.#own.has(path)) rmSync(path, { recursive: true, force: true });
-      else if (lstatSync(path).isDirectory()) this.#clear(path);
+      const inner = pathOf(path, name);
+      if (!this.#own.has(inner)) rmSync(join(directory, name), { recursive: true, force: true });
+      else if (lstatSync(join(directory, name)).isDirectory())
+        inDirectoryBelow(directory, [name], {}, (next) => {
+          this.#clearBelow(next, inner);
+        });
     }
   }
 
-  #remove(parent: string, name: string, entry: string): void {
+  #remove({ fd }: OpenDirectory, name: string, entry: string): void {
     if (name === '' || name === '.' || name === '..')
       throw new AgentError(
         'invalid_argument',
         `the layer holds ${JSON.stringify(entry)}, which removes no file`,
       );
-    this.#parent = undefined;
-    rmSync(join(parent, name), { recursive: true, force: true });
+    rmSync(join(byDescriptor(fd), name), { recursive: true, force: true });
+    this.close();
   }
 
-  async #write(path: string, header: Header, content: AsyncIterable<Buffer>): Promise<void> {
-    const isFolder = header.type === 'directory';
+  async #write(
+    parent: OpenDirectory,
+    name: string,
+    entry: TarEntry,
+    content: AsyncIterable<Buffer>,
+  ): Promise<void> {
+    const path = join(byDescriptor(parent.fd), name);
+    const isFolder = entry.kind === 'directory';
     const there = lstatSync(path, { throwIfNoEntry: false });
     const stays = isFolder && there?.isDirectory() === true;
-    if (there && !stays) {
-      this.#parent = undefined;
-      rmSync(path, { recursive: true, force: true });
-    }
-    this.#mark(path);
+    if (there && !stays) rmSync(path, { recursive: true, force: true });
+    this.#mark(parent.elements, name);
     if (isFolder) {
       if (!stays) mkdirSync(path, { mode: 0o755 });
-      this.#directories.set(path, header);
-    } else if (header.type === 'file' || header.type === 'contiguous-file') {
-      await writeContent(path, header.size, content);
-      this.#setOwner(path, header);
-      utimesSync(path, timeOf(header), timeOf(header));
-    } else this.#writeOther(path, header);
+      this.#directories.set(pathOf(parent.elements.join('/'), name), entry);
+    } else if (entry.kind === 'file') await this.#writeFile(path, entry, content);
+    else this.#writeOther(path, parent, entry);
+    // what was a directory may have been the way to the next entry
+    if (there && !stays) this.close();
+  }
+
+  async #writeFile(path: string, entry: TarEntry, content: AsyncIterable<Buffer>): Promise<void> {
+    const fd = openSync(path, 'wx', 0o600);
+    try {
+      await writeContent(fd, entry.size, content);
+      if (this.#options.asRoot) fchownSync(fd, entry.uid, entry.gid);
+      fchmodSync(fd, entry.mode & 0o7777); // after the owner, a change of which clears the set-user-ID bit
+      futimesSync(fd, timeOf(entry), timeOf(entry));
+    } finally {
+      closeSync(fd);
+    }
   }
 
   /** Writes a link or a FIFO; devices and kinds that no file system has are left out. */
-  #writeOther(path: string, header: Header): void {
-    if (header.type === 'symlink') {
-      symlinkSync(header.linkname, path);
-      if (this.#options.asRoot) lchownSync(path, header.uid, header.gid);
-      lutimesSync(path, timeOf(header), timeOf(header));
-    } else if (header.type === 'link') this.#link(path, header);
-    else if (header.type === 'fifo') {
-      execFileSync('mkfifo', ['-m', '600', '--', path], { stdio: 'ignore' });
-      this.#setOwner(path, header);
+  #writeOther(path: string, { fd }: OpenDirectory, entry: TarEntry): void {
+    const { kind, linkname, uid, gid, mode } = entry;
+    if (kind === 'symlink') {
+      symlinkSync(linkname, path);
+      if (this.#options.asRoot) lchownSync(path, uid, gid);
+      lutimesSync(path, timeOf(entry), timeOf(entry));
+    } else if (kind === 'link') this.#link(path, entry);
+    else if (kind === 'fifo') {
+      const outside = path.replace(byDescriptor(fd), `/proc/${process.pid}/fd/${fd}`);
+      execFileSync('mkfifo', ['-m', '600', '--', outside], { stdio: 'ignore' });
+      if (this.#options.asRoot) lchownSync(path, uid, gid);
+      chmodSync(path, mode & 0o7777);
     }
   }
 
-  #link(path: string, { name, linkname }: Header): void {
-    this.#elementsOf(linkname);
-    const target = pathInRoot(this.#root, linkname, 'keep');
-    const stat = lstatSync(target, { throwIfNoEntry: false });
-    if (!stat || stat.isDirectory())
-      throw new AgentError(
+  /** Links a file of the image, which may be a link itself; that is not followed. */
+  #link(path: string, { name, linkname }: TarEntry): void {
+    elementsOf(linkname);
+    const elements = elementsInRoot(this.#root, linkname, 'keep');
+    const noFile = (): AgentError =>
+      new AgentError(
         'invalid_argument',
         `the layer holds ${JSON.stringify(name)}, a link to ${JSON.stringify(linkname)}, where there is no file`,
       );
-    linkSync(target, path);
-  }
-
-  #mark(path: string): void {
-    for (let at = path; at.length > this.#root.length; at = dirname(at)) {
-      if (this.#own.has(at)) return;
-      this.#own.add(at);
+    try {
+      inDirectoryBelow(this.#root, elements.slice(0, -1), {}, (directory) => {
+        const target = join(directory, elements.at(-1) ?? '');
+        const stat = lstatSync(target, { throwIfNoEntry: false });
+        if (!stat || stat.isDirectory()) throw noFile();
+        linkSync(target, path);
+      });
+    } catch (reason) {
+      throw isGone(reason) ? noFile() : reason;
     }
   }
 
-  /** Sets owner, then mode: a change of the owner clears the set-user-ID bit. */
-  #setOwner(path: string, { uid, gid, mode }: Header): void {
-    if (this.#options.asRoot) lchownSync(path, uid, gid);
-    const bits = mode & 0o7777;
-    chmodSync(path, this.#options.asRoot || !this.#directories.has(path) ? bits : bits | 0o700);
+  /** Notes a path and the directories on the way to it as those of this layer. */
+  #mark(parent: readonly string[], name: string): void {
+    const elements = [...parent, name];
+    for (let count = elements.length; count > 0; count--) {
+      const path = elements.slice(0, count).join('/');
+      if (this.#own.has(path)) return;
+      this.#own.add(path);
+    }
   }
 }
 
-/** The size up to which a file is written in one piece, bytes: for small files a stream costs more than the file. */
-const smallBytes = 256 * 1024;
-
-async function writeContent(path: string, size: number, content: AsyncIterable<Buffer>): Promise<void> {
-  if (size > smallBytes) {
-    await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
-    return;
+/** Opens a directory below the root, following no link. Missing directories are created, what is none is replaced. */
+function openMade(root: string, elements: readonly string[]): number {
+  let fd = openSync(root, pathOnly | constants.O_DIRECTORY);
+  try {
+    for (const element of elements) {
+      const path = join(byDescriptor(fd), element);
+      const there = lstatSync(path, { throwIfNoEntry: false });
+      if (there?.isDirectory() !== true) {
+        if (there) rmSync(path, { force: true });
+        mkdirSync(path, { mode: 0o755 });
+      }
+      const next = openSync(path, pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+      closeSync(fd);
+      fd = next;
+    }
+    return fd;
+  } catch (reason) {
+    closeSync(fd);
+    throw reason;
   }
-  const parts: Buffer[] = [];
-  for await (const part of content) parts.push(part);
-  writeFileSync(path, parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts), {
-    flag: 'wx',
-    mode: 0o600,
-  });
+}
+
+function elementsOf(name: string): readonly string[] {
+  const elements = name.split('/').filter((element) => element !== '' && element !== '.');
+  if (!elements.includes('..') && !name.includes('\0')) return elements;
+  throw new AgentError(
+    'invalid_argument',
+    `the layer holds ${JSON.stringify(name)}, which leads out of the image`,
+  );
+}
+
+const pathOf = (parent: string, name: string): string => (parent === '' ? name : `${parent}/${name}`);
+
+/** True for a path whose directories are not there any more, or are something else. */
+function isGone(reason: unknown): boolean {
+  if (reason instanceof AgentError) return reason.code === 'failed_precondition';
+  return ['ENOENT', 'ENOTDIR'].includes((reason as NodeJS.ErrnoException).code ?? '');
+}
+
+/** The size up to which a file is written at once, bytes: for small files the way to another thread costs more than the file. */
+const smallBytes = 256 * 1024;
+const writeInThread = promisify(write);
+
+async function writeContent(fd: number, size: number, content: AsyncIterable<Buffer>): Promise<void> {
+  const isSmall = size <= smallBytes;
+  for await (const part of content)
+    for (let at = 0; at < part.length;)
+      at += isSmall ? writeSync(fd, part, at) : (await writeInThread(fd, part, at)).bytesWritten;
 }
 
 /** Returns the time of an entry, s since the epoch. */
-const timeOf = ({ mtime }: Header): number => Math.max(0, mtime.getTime() / 1000);
+const timeOf = ({ mtime }: TarEntry): number => Math.max(0, mtime);

@@ -3,7 +3,7 @@ import { Backoff, imagePullBackoff } from '../../../src/base/backoff.ts';
 import { FakeClock, settle } from '../../../src/base/fake-clock.ts';
 import { withDefaultTag } from '../../../src/kube/image-reference.ts';
 import { ImageManager, type ImageManagerDeps } from '../../../src/containers/images/images.ts';
-import { PullQueue } from '../../../src/containers/images/pull-queue.ts';
+import { Slots } from '../../../src/base/slots.ts';
 import type { AuthConfig } from '../../../src/provider/cri-messages.ts';
 import { MemoryRuntime } from '../../support/memory-runtime.ts';
 
@@ -39,7 +39,7 @@ function manager(overrides: Partial<ImageManagerDeps> = {}) {
     images: runtime,
     backoff: new Backoff(clock, imagePullBackoff),
     clock,
-    queue: new PullQueue(1),
+    slots: new Slots(1),
     keyring: () => [],
     ...overrides,
   };
@@ -69,7 +69,7 @@ test.for([
   [2, 2],
   [undefined, 3],
 ] as const)('with a limit of %s, %s of three pulls run at once', async ([limit, most]) => {
-  const under = manager({ queue: new PullQueue(limit) });
+  const under = manager({ slots: new Slots(limit) });
   let [running, seen] = [0, 0];
   const finish: (() => void)[] = [];
   Object.assign(under.runtime, {
@@ -91,6 +91,32 @@ test.for([
   }
   await Promise.all(all);
   expect(seen).toBe(most);
+});
+
+test('a pull that waits for its turn ends when it is cancelled, and the next one gets the turn', async () => {
+  const under = manager({ slots: new Slots(1) });
+  const pulled: string[] = [];
+  const first = Promise.withResolvers<undefined>();
+  Object.assign(under.runtime, {
+    pullImage: async ({ image }: { readonly image: { readonly image: string } }) => {
+      pulled.push(image.image);
+      if (pulled.length === 1) await first.promise;
+      return { imageRef: 'id' };
+    },
+  });
+  const pull = (image: string, signal?: AbortSignal): Promise<unknown> =>
+    under.images.ensureImageExists({ ...under.request, image }, () => undefined, signal);
+  const running = pull('a');
+  const cancel = new AbortController();
+  const waiting = pull('b', cancel.signal);
+  waiting.catch(() => undefined);
+  const last = pull('c');
+  await settle();
+  cancel.abort(new Error('the pod was deleted'));
+  await expect(waiting).rejects.toThrow('the pod was deleted');
+  first.resolve(undefined);
+  await Promise.all([running, last]);
+  expect(pulled).toEqual(['a:latest', 'c:latest']);
 });
 
 test('a failed pull is not tried again before its back-off ends, 10 s at first', async () => {

@@ -1,6 +1,6 @@
 import { Backoff } from '../../../src/base/backoff.ts';
 import { ImageManager } from '../../../src/containers/images/images.ts';
-import { PullQueue } from '../../../src/containers/images/pull-queue.ts';
+import { Slots } from '../../../src/base/slots.ts';
 import { StartError } from '../../../src/containers/container/runtime-errors.ts';
 import type { ImageService } from '../../../src/provider/container-runtime.ts';
 import { check, type Replay } from '../harness.ts';
@@ -23,7 +23,7 @@ export const replay: Replay = async ({ in: given, out }) => {
     images: imagesFor(runtime, calls),
     clock,
     backoff: new Backoff(clock, { initialMs: 1000, maxMs: 60_000 }),
-    queue: new PullQueue(1),
+    slots: new Slots(1),
     keyring: () => [],
   });
   const actual = [];

@@ -139,6 +139,16 @@ describe('content', () => {
     await expect(pull()).rejects.toThrow(`blob ${layer} has more than its ${layerBytes} bytes`);
   });
 
+  test('of an image beyond the limit is not asked for', async () => {
+    const limits = { maxBytes: 1000, maxEntries: 10 };
+    store = new ImageStore({ dir: join(dir, 'small'), clock, asRoot: false, limits });
+    await expect(pull()).rejects.toMatchObject({
+      code: 'resource_exhausted',
+      message: expect.stringMatching(/box:1 has \d{6,} bytes, an image has at most 1000$/) as unknown,
+    });
+    expect(registry.requests.filter((line) => line.includes('/blobs/'))).toEqual([]);
+  });
+
   test('of a manifest by digest must have it', async () => {
     registry.faults.push({ path: '/manifests/', content: Buffer.from('{}') });
     const name = `${registry.host}/box@${image.manifestDigest}`;
@@ -228,6 +238,31 @@ describe('credentials', () => {
   test('are needed for no token where anybody gets one', async () => {
     await serve({ tokensFor: '' });
     expect((await pull()).id).toBe(image.configDigest);
+  });
+
+  test('are given up when a token server sends without an end', async () => {
+    await serve({ tokensFor: '' });
+    let sent = 0;
+    const endless = createServer((_, response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write(' '.repeat(65_536))) sent += 65_536;
+      };
+      response.writeHead(200).on('drain', more);
+      more();
+    });
+    await new Promise<void>((resolve) => void endless.listen(0, '127.0.0.1', resolve));
+    const { port } = endless.address() as AddressInfo;
+    try {
+      registry.faults.push({ path: '/token', redirect: `http://127.0.0.1:${port}/token` });
+      await expect(pull()).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: `the answer of ${registry.host}/box:1: the token server ${registry.host} has more than 1048576 bytes`,
+      });
+      expect(sent).toBeLessThan(64 * 2 ** 20);
+    } finally {
+      endless.closeAllConnections();
+      endless.close();
+    }
   });
 
   test('that are wrong have another error than missing ones', async () => {

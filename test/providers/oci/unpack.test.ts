@@ -201,6 +201,99 @@ describe('nothing is written outside the root by', () => {
     expect(existsSync(join(root, 'a'))).toBe(false);
   });
 
+  /** Root's own modes and owners of what is outside, which no layer may change. */
+  const outsideNow = (): string => {
+    const of = (path: string): string => {
+      const { mode, uid, gid, mtimeMs } = statSync(path);
+      return [mode.toString(8), uid, gid, mtimeMs].join(' ');
+    };
+    return [outside, join(outside, 'inner'), join(outside, 'secret')].map(of).join('; ');
+  };
+  const folder = (name: string): Entry => ({ name, type: 'directory', mode: 0o777, uid: 12, gid: 34 });
+
+  test.each<[string, (target: string) => readonly (readonly Entry[])[]]>([
+    [
+      'the parent of a folder by a link',
+      (linkname) => [[folder('a/'), folder('a/inner/'), { name: 'a', type: 'symlink', linkname }]],
+    ],
+    ['a folder by a link', (linkname) => [[folder('a/'), { name: 'a', type: 'symlink', linkname }]]],
+    [
+      'the parent of a folder of a layer below by a link',
+      (linkname) => [
+        [folder('a/'), folder('a/inner/')],
+        [folder('a/inner/'), { name: 'a', type: 'symlink', linkname }],
+      ],
+    ],
+    [
+      'the parent of a folder, far down, by a whiteout and a link',
+      (linkname) => [[folder('x/a/inner/'), { name: 'x/.wh.a' }, { name: 'x/a', type: 'symlink', linkname }]],
+    ],
+    [
+      'a folder by a hard link of a link',
+      (linkname) => [
+        [
+          { name: 'l', type: 'symlink', linkname },
+          folder('a/'),
+          folder('a/inner/'),
+          { name: 'a', type: 'link', linkname: 'l' },
+        ],
+      ],
+    ],
+  ])('modes, owners and times of a folder that are set after replacing %s', async (_, layersOf) => {
+    mkdirSync(join(outside, 'inner'), { mode: 0o700 });
+    for (const target of [outside, '../outside']) {
+      const before = outsideNow();
+      for (const layer of layersOf(target)) await unpack(layer);
+      expect(outsideNow()).toBe(before);
+      rmSync(root, { recursive: true });
+      mkdirSync(root);
+    }
+  });
+
+  test('a file, a link or a FIFO in a folder that was replaced by a link', async () => {
+    mkdirSync(join(outside, 'inner'));
+    const before = outsideNow();
+    await unpack([
+      folder('a/'),
+      { name: 'a/first', content: '1' },
+      { name: 'a', type: 'symlink', linkname: '../outside' },
+      { name: 'a/second', content: '2' },
+      { name: 'a/fifo', type: 'fifo' },
+      { name: 'a/link', type: 'symlink', linkname: 'x' },
+      { name: 'a/hard', type: 'link', linkname: 'a/second' },
+    ]);
+    expect(outsideNow()).toBe(before);
+    expect(readdirSync(outside).sort()).toEqual(['inner', 'secret']);
+    expect(readdirSync(join(root, 'outside')).sort()).toEqual(['fifo', 'hard', 'link', 'second']);
+  });
+
+  test('a file in place of a folder, and what was to come below it', async () => {
+    await unpack([folder('a/'), folder('a/b/'), { name: 'a', content: 'x' }]);
+    expect(text('a')).toBe('x');
+    await unpack([{ name: 'a/b/c', content: 'y' }]);
+    expect(text('a/b/c')).toBe('y');
+  });
+
+  test('a hard link to a link, which is not followed', async () => {
+    await unpack([
+      { name: 'l', type: 'symlink', linkname: join(outside, 'secret') },
+      { name: 'h', type: 'link', linkname: 'l' },
+      { name: 'h', content: 'own' },
+    ]);
+    expect(text('h')).toBe('own');
+    expect(readlinkSync(join(root, 'l'))).toBe(join(outside, 'secret'));
+    untouched();
+  });
+
+  test('a device in place of a link that leads out', async () => {
+    await unpack([{ name: 'd', type: 'symlink', linkname: join(outside, 'secret') }]);
+    await unpack([
+      { name: 'd', type: 'block-device', mode: 0o777, uid: 12, gid: 34, devmajor: 7, devminor: 0 },
+    ]);
+    expect(readdirSync(root)).toEqual([]);
+    untouched();
+  });
+
   test('a whiteout of the parent folder', async () => {
     for (const name of ['.wh...', '.wh..', '.wh.', 'a/.wh...'])
       await expect(unpack([{ name }]), name).rejects.toThrow('which removes no file');

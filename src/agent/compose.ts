@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { PodConfig, SourcesReady } from '../config/pod-config.ts';
+import { layout } from '../containers/paths/layout.ts';
+import { uidOf } from '../kube/names.ts';
 import type { NodeController } from '../node/node-controller.ts';
 import { CheckpointFile } from '../pods/checkpoint-file.ts';
+import { CopyFiles } from '../pods/copy-files.ts';
 import { RuntimeCallMetrics } from '../pods/metrics/agent-metrics.ts';
 import { PodsController } from '../pods/pods-controller.ts';
 import { buildNodeController } from './agent-node.ts';
@@ -125,6 +128,7 @@ function buildPodsController(
     configUpdates: config.updates,
     sourcesReady,
     middleware,
+    copies: new CopyFiles((pod) => join(layout.podDir(options.rootDir, uidOf(pod)), 'middleware/copy.json')),
     allocations: new CheckpointFile(join(options.rootDir, 'allocated_pods_state')),
     host: {
       kernelVersion: machine.system.kernelVersion,

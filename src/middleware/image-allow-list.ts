@@ -18,7 +18,7 @@ export interface ImageAllowListSettings extends PodSelection {
 
 /**
  * Refuses pods with an image that is not on a list: the pod's phase becomes Failed with reason `ImageNotAllowed`. Init, main and ephemeral
- * containers count.
+ * containers count, and volumes of images.
  *
  * @example
  * imageAllowList({ images: ['registry.example.com/team/*'], requireDigest: true });
@@ -28,28 +28,34 @@ export const imageAllowList = (settings: ImageAllowListSettings): Middleware => 
   podAddition: ({ pod }) => {
     if (!isSelected(settings, pod)) return undefined;
     const refuse = imagesOf(pod)
-      .map(({ container, image }) => refusalOf(container, image, settings))
+      .map(({ of, image }) => refusalOf(of, image, settings))
       .find((one) => one !== undefined);
     return refuse && { refuse };
   },
 });
 
-function imagesOf({ spec }: Pod): readonly { readonly container: string; readonly image: string }[] {
-  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
-  return [...initContainers, ...containers, ...ephemeralContainers].map(({ name, image = '' }) => ({
-    container: name,
-    image,
-  }));
+/** Returns the images that a pod uses, and what each is of. */
+function imagesOf({ spec }: Pod): readonly { readonly of: string; readonly image: string }[] {
+  const { initContainers = [], containers = [], ephemeralContainers = [], volumes = [] } = spec ?? {};
+  return [
+    ...[...initContainers, ...containers, ...ephemeralContainers].map(({ name, image = '' }) => ({
+      of: `container ${JSON.stringify(name)}`,
+      image,
+    })),
+    ...volumes.flatMap(({ name, image }) =>
+      image ? [{ of: `volume ${JSON.stringify(name)}`, image: image.reference ?? '' }] : [],
+    ),
+  ];
 }
 
 function refusalOf(
-  container: string,
+  of: string,
   image: string,
   { digests = [], images = [], requireDigest = false }: ImageAllowListSettings,
 ): PodRefusal | undefined {
   const refused = (why: string): PodRefusal => ({
     reason: 'ImageNotAllowed',
-    message: `image ${JSON.stringify(image)} of container ${JSON.stringify(container)} ${why}`,
+    message: `image ${JSON.stringify(image)} of ${of} ${why}`,
   });
   if (imageFault(image) !== undefined) return refused(`is not a valid image reference`);
   const digest = image.includes('@') ? image.slice(image.indexOf('@') + 1) : undefined;

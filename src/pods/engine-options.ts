@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Logger } from '../base/logger.ts';
 import type { StatusTelling } from '../status/status-manager.ts';
+import type { CopyKeeper } from './copy-files.ts';
 import type { MiddlewareChain } from './middleware.ts';
 import type { PodHost } from './pod-host.ts';
 import type { PodProvider } from '../provider/provider.ts';
@@ -35,4 +36,6 @@ export interface EnginesOptions {
   readonly allocations?: ResourceKeeper;
   /** The hooks on the pods' way; absent when there are none. */
   readonly middleware?: MiddlewareChain;
+  /** Keeps the copies that middleware made across restarts; absent: they are lost at a restart. */
+  readonly copies?: CopyKeeper;
 }

@@ -314,11 +314,11 @@ function makeSteps(
 const withMiddleware = (
   steps: PodSyncer,
   chain: MiddlewareChain,
-  { clock, logger, recorder }: EnginesOptions,
+  { clock, logger, recorder, copies }: EnginesOptions,
   workers: () => PodWorkers,
 ): PodSyncer =>
   new MiddlewareSyncer(steps, {
-    ...{ clock, logger, recorder, chain },
+    ...{ clock, logger, recorder, chain, ...(copies && { copies }) },
     refuse: (pod, { reason, message }) => {
       const statusFn = (status: PodStatus): PodStatus => ({
         ...status,

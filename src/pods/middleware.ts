@@ -15,6 +15,7 @@ import type {
   PodRefusal,
 } from '../provider/middleware.ts';
 import type { PodProvider, PodSyncResult, SyncPodRequest } from '../provider/provider.ts';
+import type { CopyKeeper } from './copy-files.ts';
 import { withContainerOptions, withExtraMounts } from './pod-copy.ts';
 
 /** The dependencies of {@link MiddlewareChain}. */
@@ -257,6 +258,8 @@ function validOptions({ name }: Middleware, options: unknown): ContainerOptions 
 export interface MiddlewareSyncerDeps extends MiddlewareDeps {
   readonly recorder: EventRecorder;
   readonly chain: Pick<MiddlewareChain, 'podFor'>;
+  /** Keeps copies across a restart; absent: a pod that is refused or fails after one goes on as it is. */
+  readonly copies?: CopyKeeper;
   /** Ends a pod that has not started: its phase becomes Failed. */
   readonly refuse: (pod: Pod, refusal: PodRefusal) => void;
 }
@@ -264,14 +267,14 @@ export interface MiddlewareSyncerDeps extends MiddlewareDeps {
 /**
  * MiddlewareSyncer executes the steps of pods with the copy that the middleware make of each pod.
  *
- * A failing middleware fails a pod's first sync, which the worker repeats. A pod that was synced before goes on with its last copy, so that
- * it is never ended or left alone because of a middleware.
+ * A failing middleware fails a pod's first sync, which the worker repeats. A pod that was synced before, also by an agent before this one,
+ * goes on with its last copy, so that it is never ended or left alone because of a middleware, and a change that is refused has no effect.
  */
 export class MiddlewareSyncer implements PodSyncer {
   readonly #syncer: PodSyncer;
   readonly #deps: MiddlewareSyncerDeps;
   /** The last copy of each pod, by UID. */
-  readonly #copies = new Map<string, { readonly from: Pod; readonly copy: Pod }>();
+  readonly #copies = new Map<string, Pod>();
 
   constructor(syncer: PodSyncer, deps: MiddlewareSyncerDeps) {
     this.#syncer = syncer;
@@ -297,7 +300,8 @@ export class MiddlewareSyncer implements PodSyncer {
     try {
       const result = await this.#deps.chain.podFor(pod, signal);
       if ('pod' in result) {
-        this.#copies.set(uid, { from: pod, copy: result.pod });
+        this.#copies.set(uid, result.pod);
+        await this.#save(result.pod);
         return result;
       }
       if (!started) return result;
@@ -310,21 +314,42 @@ export class MiddlewareSyncer implements PodSyncer {
       return { pod: this.#lastCopy(pod) };
     } catch (reason) {
       if (!signal.aborted) this.#deps.recorder.event(pod, 'Warning', 'FailedSync', messageOf(reason));
-      if (this.#copies.get(uid) === undefined) throw reason;
-      return { pod: this.#lastCopy(pod) };
+      if (started && this.#knownCopy(pod)) return { pod: this.#lastCopy(pod) };
+      throw reason;
     }
+  }
+
+  /** Keeps a copy for after a restart. A fault is logged, and the pod runs: it matters only once the pod is refused later. */
+  async #save(copy: Pod): Promise<void> {
+    try {
+      await this.#deps.copies?.save(copy);
+    } catch (reason) {
+      this.#deps.logger.error('the copy that middleware made of a pod cannot be kept', {
+        pod: keyOf(copy),
+        err: messageOf(reason),
+      });
+    }
+  }
+
+  /** The copy that this agent has made last, or the one before it. */
+  #knownCopy(pod: Pod): Pod | undefined {
+    const own = this.#copies.get(uidOf(pod));
+    if (own) return own;
+    const before = this.#deps.copies?.read(pod);
+    if (before) this.#copies.set(uidOf(pod), before);
+    return before;
   }
 
   /** The last copy with the metadata of now, e.g. the deletion timestamp; the pod itself when there is none. */
   #lastCopy(pod: Pod): Pod {
-    const last = this.#copies.get(uidOf(pod));
+    const last = this.#knownCopy(pod);
     if (!last) return pod;
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata ?? {};
     const deletion = {
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds }),
     };
-    return { ...last.copy, metadata: { ...last.copy.metadata, ...deletion } };
+    return { ...last, metadata: { ...last.metadata, ...deletion } };
   }
 
   async syncTerminatingPod(
@@ -347,7 +372,7 @@ export class MiddlewareSyncer implements PodSyncer {
   async #copyAtEnd(pod: Pod, signal: AbortSignal): Promise<Pod> {
     if (this.#copies.has(uidOf(pod))) return this.#lastCopy(pod);
     const result = await this.#deps.chain.podFor(pod, signal).catch(() => undefined);
-    return result && 'pod' in result ? result.pod : pod;
+    return result && 'pod' in result ? result.pod : this.#lastCopy(pod);
   }
 }
 

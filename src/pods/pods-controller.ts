@@ -19,6 +19,7 @@ import { requireProvider } from '../provider/require-provider.ts';
 import type { PodProvider } from '../provider/provider.ts';
 import type { StatusManager, StatusTelling } from '../status/status-manager.ts';
 import { buildEngines, type Engines } from './engines.ts';
+import type { CopyKeeper } from './copy-files.ts';
 import { MiddlewareChain } from './middleware.ts';
 import type { PodHost } from './pod-host.ts';
 import { checkRegistry, type RegistryOptions, withRegistry } from './registry.ts';
@@ -114,6 +115,8 @@ export interface PodsControllerOptions {
   readonly tracer?: Tracer;
   /** Hooks on the pods' way, in their order; see {@link Middleware}. */
   readonly middleware?: readonly Middleware[];
+  /** Keeps the copies that middleware made of pods across restarts ({@link CopyFiles}); absent: they are lost at a restart. */
+  readonly copies?: CopyKeeper;
 }
 
 /**

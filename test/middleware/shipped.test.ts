@@ -147,6 +147,28 @@ describe('imageAllowList', () => {
       );
   });
 
+  test('volumes of images count', async () => {
+    const of = (reference?: string): Pod =>
+      podOf(
+        { image: 'ok' },
+        {
+          spec: {
+            containers: [{ name: 'c', image: 'ok' }],
+            volumes: [
+              { name: 'free', emptyDir: {} },
+              { name: 'v', image: { ...(reference !== undefined && { reference }) } },
+            ],
+          },
+        },
+      );
+    const list = make('imageAllowList', { images: ['ok'] });
+    await expect(copyOf(of('ok:2'), list)).resolves.toBeDefined();
+    await expect(copyOf(of('bad:1'), list)).rejects.toThrow(
+      'ImageNotAllowed: image "bad:1" of volume "v" is not allowed on this node',
+    );
+    await expect(copyOf(of(), list)).rejects.toThrow('image "" of volume "v" is not a valid image reference');
+  });
+
   test('init containers count, and pods of other namespaces do not', async () => {
     const spec = { containers: [{ name: 'c', image: 'ok' }], initContainers: [{ name: 'i', image: 'bad' }] };
     const settings = { images: ['ok'], namespaces: ['shop'] };

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Subject } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { nodeResource, podResource } from '../../src/api/resources.ts';
@@ -7,6 +10,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { PodConfig, SourcesReady } from '../../src/config/pod-config.ts';
 import type { SourceSnapshot } from '../../src/config/pod-update.ts';
 import type { Container, Pod } from '../../src/kube/types.ts';
+import { CopyFiles, type CopyKeeper } from '../../src/pods/copy-files.ts';
 import { PodsController } from '../../src/pods/pods-controller.ts';
 import type { Middleware } from '../../src/provider/middleware.ts';
 import { MemoryProvider } from '../../src/providers/memory/index.ts';
@@ -22,10 +26,20 @@ const manifest = (spec: Partial<Pod['spec']> = {}): Pod => ({
   spec: { nodeName: 'n', enableServiceLinks: false, containers: [main], ...spec },
 });
 
+/** What an agent leaves to the one after it. */
+interface Remains {
+  readonly clock: FakeClock;
+  readonly api: LocalApi;
+  readonly memory: MemoryProvider;
+  readonly copies?: CopyKeeper;
+}
+
 /** A node with one pod, whose provider's calls are recorded. */
 class World {
-  readonly clock = new FakeClock(Date.parse('2026-01-01T00:00:00Z'));
-  readonly api = new LocalApi(this.clock, systemRandom);
+  readonly clock: FakeClock;
+  readonly api: LocalApi;
+  readonly memory: MemoryProvider;
+  readonly remains: Remains;
   readonly synced: Pod[] = [];
   readonly killed: Pod[] = [];
   readonly events: string[] = [];
@@ -33,8 +47,12 @@ class World {
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor(middleware: readonly Middleware[]) {
-    const { clock, api } = this;
+  constructor(middleware: readonly Middleware[], { copies, ...before }: Partial<Remains> = {}) {
+    const clock = before.clock ?? new FakeClock(Date.parse('2026-01-01T00:00:00Z'));
+    const api = before.api ?? new LocalApi(clock, systemRandom);
+    this.memory = before.memory ?? new MemoryProvider({ clock });
+    [this.clock, this.api] = [clock, api];
+    this.remains = { clock, api, memory: this.memory, ...(copies && { copies }) };
     const recorder = {
       event: (_: unknown, type: string, reason: string, message: string) => {
         this.events.push(`${type} ${reason}: ${message}`);
@@ -42,7 +60,7 @@ class World {
     };
     const config = new PodConfig({ clock, recorder, logger: silentLogger });
     config.addSource('api', this.#source);
-    api.create(nodeResource, node, '');
+    if (!before.api) api.create(nodeResource, node, '');
     const controller = new PodsController({
       clock,
       nodeName: 'n',
@@ -53,8 +71,9 @@ class World {
       kubeClient: api.client(),
       eventRecorder: recorder,
       middleware,
+      ...(copies && { copies }),
     });
-    controller.registerProvider(this.#recording(new MemoryProvider({ clock })));
+    controller.registerProvider(this.#recording(this.memory));
     this.#running = controller.run(this.#ending.signal);
   }
 
@@ -197,6 +216,106 @@ describe('a refusal', () => {
     await world.pass(120_000);
     expect(world.status.phase).toBe('Running');
     expect(world.killed).toEqual([]);
+  });
+});
+
+describe('after a restart of the agent', () => {
+  /** Allows `app:1` alone, and sets the zone. */
+  const chain: readonly Middleware[] = [
+    {
+      name: 'images',
+      podAddition: ({ pod }) => {
+        const { image = '' } = pod.spec?.containers[0] ?? {};
+        return image === 'app:1'
+          ? undefined
+          : { refuse: { reason: 'ImageNotAllowed', message: `${image} is not on the list` } };
+      },
+    },
+    { name: 'zone', containerOptions: () => ({ env: [{ name: 'ZONE', value: 'eu' }] }) },
+  ];
+  const strict: readonly Middleware[] = [
+    {
+      name: 'images',
+      podAddition: () => ({ refuse: { reason: 'ImageNotAllowed', message: 'nothing is on the list' } }),
+    },
+  ];
+  const broken: readonly Middleware[] = [
+    { name: 'images', podAddition: () => Promise.reject(new Error('no list')) },
+  ];
+  /** Keeps copies as text, as on a disk. */
+  const keeper = (): CopyKeeper & { readonly texts: Map<string, string> } => {
+    const texts = new Map<string, string>();
+    return {
+      texts,
+      read: ({ metadata }) => {
+        const text = texts.get(metadata?.uid ?? '');
+        return text === undefined ? undefined : (JSON.parse(text) as Pod);
+      },
+      save: async (copy) => void texts.set(copy.metadata?.uid ?? '', JSON.stringify(copy)),
+    };
+  };
+  async function before(copies: CopyKeeper): Promise<World> {
+    await using world = new World(chain, { copies });
+    await world.add(manifest());
+    expect(world.status.phase).toBe('Running');
+    return world;
+  }
+  const setImage = async ({ api }: World, image: string): Promise<void> => {
+    const [pod] = api.pods();
+    await api
+      .client()
+      .update(podResource, { ...pod, spec: { ...pod?.spec, containers: [{ ...main, image }] } });
+  };
+
+  test('a change that was refused has still no effect, and the pod runs on with its copy', async () => {
+    const first = await before(keeper());
+    await setImage(first, 'evil:1');
+    await using world = new World(chain, first.remains);
+    await world.pass(3000);
+    await world.pass(120_000);
+    expect(world.api.pods()[0]?.spec?.containers[0]?.image).toBe('evil:1');
+    expect(world.synced.length).toBeGreaterThan(0);
+    for (const { spec } of world.synced)
+      expect(spec?.containers[0]).toMatchObject({ image: 'app:1', env: [{ name: 'ZONE', value: 'eu' }] });
+    expect(world.status).toMatchObject({ phase: 'Running', containerStatuses: [{ restartCount: 0 }] });
+    await setImage(world, 'app:1');
+    await world.pass(3000);
+    expect(world.synced.at(-1)?.spec?.containers[0]?.image).toBe('app:1');
+  });
+
+  test.each([
+    ['refuses what ran before', strict],
+    ['fails', broken],
+  ])('a middleware that %s leaves the running pod with its copy', async (_, next) => {
+    const first = await before(keeper());
+    await using world = new World(next, first.remains);
+    await world.pass(3000);
+    await world.pass(60_000);
+    expect(world.synced.at(-1)?.spec?.containers[0]?.env).toEqual([{ name: 'ZONE', value: 'eu' }]);
+    expect(world.status).toMatchObject({ phase: 'Running', containerStatuses: [{ restartCount: 0 }] });
+    world.api.delete(podResource, { namespace: 'default', name: 'a' }, { gracePeriodSeconds: 5 });
+    await world.pass(10_000);
+    expect(world.killed[0]?.spec?.containers[0]?.env).toEqual([{ name: 'ZONE', value: 'eu' }]);
+  });
+
+  test('a pod whose kept copy is damaged is not synced with the change that is refused', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'podtender-copies-'));
+    try {
+      const copies = new CopyFiles(() => join(dir, 'copy.json'));
+      const first = await before(keeper());
+      writeFileSync(join(dir, 'copy.json'), '{"metadata":');
+      await setImage(first, 'evil:1');
+      await using world = new World(chain, { ...first.remains, copies });
+      await world.pass(3000);
+      await world.pass(60_000);
+      expect(world.synced).toEqual([]);
+      expect(world.status.phase).toBe('Running');
+      expect(world.events.join()).toMatch(
+        /FailedSync: .*the copy that middleware made of the pod cannot be read: .*copy\.json/,
+      );
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
   });
 });
 

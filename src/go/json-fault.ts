@@ -41,7 +41,7 @@ function nestsTooDeep(text: string): boolean {
 }
 
 /** Returns the end of the string that begins at `start`; the end of the text when it is not terminated. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
     while (text[end - 1 - slashes] === '\\') slashes++;

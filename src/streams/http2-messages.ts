@@ -8,6 +8,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { ReadableOptions } from 'node:stream';
+import { setOwn } from '../base/own.ts';
 
 /** Streams of one connection at a time, as with kube-apiserver; Go's clients open a further connection beyond it. */
 const mostStreams = 100;
@@ -18,7 +19,8 @@ const sessionMiB = 1024;
 /** Headers that HTTP/2 does not have. */
 const connectionHeader = /^(connection|keep-alive|proxy-connection|transfer-encoding|upgrade)$/i;
 
-const isPseudo = (name: string): boolean => name.startsWith(':');
+const isPseudo = (name: string): boolean => name.codePointAt(0) === colon;
+const colon = 58;
 
 /** Request is a request over HTTP/2 with the members of one over HTTP/1 that handlers use. */
 class Request extends Http2ServerRequest {
@@ -30,23 +32,37 @@ class Request extends Http2ServerRequest {
   ) {
     const authority = headers[':authority'];
     if (authority !== undefined) headers.host ??= authority;
-    const raw = rawHeaders.filter((_text, i) => !isPseudo(rawHeaders[i - (i % 2)] ?? ''));
-    const plain = authority === undefined ? raw : [...raw, 'host', authority];
-    super(stream, headers, options, plain);
+    super(stream, headers, options, plainHeaders(rawHeaders, authority));
     // the pseudo headers stay behind: a proxy passes `headers` on, and they are no headers elsewhere
-    const own = Object.entries(headers).filter(([name]) => !isPseudo(name));
-    Object.defineProperty(this, 'headers', { value: Object.fromEntries(own) });
+    const own: IncomingHttpHeaders = {};
+    for (const [name, value] of Object.entries(headers)) if (!isPseudo(name)) setOwn(own, name, value);
+    Object.defineProperty(this, 'headers', { value: own });
   }
 
   get headersDistinct(): NodeJS.Dict<string[]> {
     const distinct = Object.create(null) as NodeJS.Dict<string[]>;
-    for (let i = 0; i + 1 < this.rawHeaders.length; i += 2) {
-      const [name = '', value = ''] = this.rawHeaders.slice(i, i + 2);
-      (distinct[name.toLowerCase()] ??= []).push(value);
-    }
+    const { rawHeaders } = this;
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2)
+      (distinct[rawHeaders[i]?.toLowerCase() ?? ''] ??= []).push(rawHeaders[i + 1] ?? '');
     return distinct;
   }
 }
+
+/** Returns alternating names and values without pseudo headers, with `host` in place of `:authority`. */
+function plainHeaders(raw: readonly string[], authority: string | undefined): string[] {
+  const plain: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2)
+    if (!isPseudo(raw[i] ?? '')) plain.push(raw[i] ?? '', raw[i + 1] ?? '');
+  if (authority !== undefined) plain.push('host', authority);
+  return plain;
+}
+
+/**
+ * Returns an object that stands for the connection of a request: the same for all of its requests. Over HTTP/2 `socket` is another object for each
+ * of them.
+ */
+export const connectionOf = (request: IncomingMessage): object =>
+  (request as { readonly stream?: ServerHttp2Stream }).stream?.session ?? request.socket;
 
 type Head = Readonly<Record<string, number | string | readonly string[]>>;
 

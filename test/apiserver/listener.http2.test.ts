@@ -72,6 +72,37 @@ describe('over HTTP/2', () => {
     expect((await ask(`${maps}/a`)).status).toBe(404);
   });
 
+  test('each connection has the user of its own certificate, in every request', async () => {
+    const jane = connect(server.url, { ca: server.ca, ...server.clientCertificate('jane') });
+    try {
+      const whoOf = async (one: ClientHttp2Session): Promise<unknown> => {
+        const stream = one.request({
+          ':path': '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+          ':method': 'POST',
+          'content-type': 'application/json',
+        });
+        stream.end('{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}');
+        return JSON.parse((await answerOf(stream)).text) as unknown;
+      };
+      for (let round = 0; round < 2; round++) {
+        expect(await whoOf(session)).toMatchObject({ status: { userInfo: { username: 'podtender-admin' } } });
+        expect(await whoOf(jane)).toMatchObject({
+          status: { userInfo: { username: 'jane', groups: ['system:authenticated'] } },
+        });
+      }
+    } finally {
+      jane.destroy();
+    }
+  });
+
+  test('a body that grows beyond the limit is answered with 413', async () => {
+    const stream = open(maps, 'POST');
+    const answer = answerOf(stream);
+    stream.on('error', () => undefined);
+    for (let i = 0; i < 4; i++) stream.write('x'.repeat(1024 * 1024));
+    expect((await answer).status).toBe(413);
+  });
+
   test('names of the server, repeated headers and warnings are as over HTTP/1', async () => {
     const core = await ask('/api');
     expect(core.text).toContain(`127.0.0.1:${server.port}`);

@@ -1,4 +1,4 @@
-import { findJsonFault } from '../../go/json-fault.ts';
+import { endOfString, findJsonFault } from '../../go/json-fault.ts';
 
 /** Returns Go's message for a text that is not JSON. */
 export const jsonFault = (text: string): string => findJsonFault(text).message;
@@ -7,11 +7,44 @@ export const jsonFault = (text: string): string => findJsonFault(text).message;
 export const goKind = (value: unknown): string =>
   Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-/** Returns `duplicate field "spec.restartPolicy"` for each member that an object in valid JSON has twice. */
-export function duplicateFields(text: string): string[] {
+/**
+ * Returns `duplicate field "spec.restartPolicy"` for each member that an object in valid JSON has twice.
+ *
+ * @param value the parsed text: it has fewer members than the text where one is repeated
+ */
+export function duplicateFields(text: string, value: unknown): string[] {
+  if (membersIn(text) === membersOf(value)) return [];
   const found = new Set<string>();
   walk(text, { duplicate: (path) => found.add(`duplicate field "${path}"`) });
   return [...found];
+}
+
+/** Returns the number of members of all objects in valid JSON: the strings before a colon. */
+function membersIn(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at)) {
+    at = endOfString(text, at) + 1;
+    while (isSpace(text.codePointAt(at))) at++;
+    if (text[at] === ':') count++;
+  }
+  return count;
+}
+
+const isSpace = (code: number | undefined): boolean =>
+  code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+
+/** Returns the number of members of all objects in a value, without recursion. */
+function membersOf(value: unknown): number {
+  let count = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const inner: readonly unknown[] = Object.values(next);
+    if (!Array.isArray(next)) count += inner.length;
+    for (const one of inner) if (typeof one === 'object') open.push(one);
+  }
+  return count;
 }
 
 /** Matches a number that JavaScript may write differently: with a fraction, an exponent, or more digits than it can represent. */

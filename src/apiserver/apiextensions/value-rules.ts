@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { ownMember, tableOf } from '../../base/own.ts';
 import {
   canonicalJson,
@@ -102,7 +103,9 @@ function enumFaults(value: unknown, schema: Structural, path: string): FieldFaul
 function textFaults(value: string, schema: Structural, path: string): FieldFault[] {
   const faults: FieldFault[] = [];
   const { maxLength, minLength } = schema;
-  const length = Array.from(value).length; // code points
+  // a text has at most as many code points as UTF-16 units
+  const isShort = minLength === undefined && (typeof maxLength !== 'number' || value.length <= maxLength);
+  const length = isShort ? value.length : Array.from(value).length;
   if (typeof maxLength === 'number' && length > maxLength) faults.push(fault.tooLong(shown(path), maxLength));
   if (typeof minLength === 'number' && length < minLength)
     faults.push(bad(path, value, `${bodyAt(path)} should be at least ${minLength} chars long`));
@@ -114,13 +117,25 @@ function textFaults(value: string, schema: Structural, path: string): FieldFault
   return faults;
 }
 
-/** Whether a text matches an expression of Go; one that cannot be read matches everything. */
+/** Patterns of schemas, read once; without an expression: it cannot be read. */
+const expressions = new LRUCache<string, { readonly read: RegExp | undefined }>({ max: 2000 });
+
+/** Reports whether a text matches an expression of Go; one that cannot be read matches everything. */
 function matches(pattern: string, value: string): boolean {
+  let found = expressions.get(pattern);
+  if (!found) {
+    found = { read: readExpression(pattern) };
+    expressions.set(pattern, found);
+  }
+  return found.read?.test(value) ?? true;
+}
+
+function readExpression(pattern: string): RegExp | undefined {
   const [, flags = '', rest = pattern] = /^\(\?([ims]+)\)(.*)$/su.exec(pattern) ?? [];
   try {
-    return new RegExp(rest.replaceAll('\\z', '$').replaceAll('\\A', '^'), `u${flags}`).test(value);
+    return new RegExp(rest.replaceAll('\\z', '$').replaceAll('\\A', '^'), `u${flags}`);
   } catch {
-    return true;
+    return undefined;
   }
 }
 
@@ -270,8 +285,11 @@ function objectFaults(value: JsonObject, schema: Structural, place: Place): Fiel
   ];
 }
 
+const junctors = ['allOf', 'anyOf', 'oneOf', 'not'];
+
 /** Faults of `allOf`, `anyOf`, `oneOf` and `not`. */
 function junctorFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
+  if (!junctors.some((key) => Object.hasOwn(schema, key))) return [];
   const failing = (key: string): readonly FieldFault[][] =>
     objectsAt(schema, key).map((inner) => faultsOf(value, inner, { path }));
   // like kube-apiserver, it names no field

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
+import { connectionOf } from '../../streams/http2-messages.ts';
 import { offeredProtocols } from '../../streams/websocket.ts';
 import {
   isObject,
@@ -53,8 +54,8 @@ export class Authenticator {
   authenticate(request: IncomingMessage): User {
     const byProxy = this.#deps.requestHeaders?.user(request);
     if (byProxy) return asAuthenticated(byProxy);
-    const byCertificate = certificateUser(request.socket as TLSSocket);
-    if (byCertificate) return asAuthenticated(byCertificate);
+    const byCertificate = certificateUser(request);
+    if (byCertificate) return byCertificate;
     const token = bearerOf(request.headers);
     if (token === undefined) {
       if (this.#deps.anonymous) return anonymous;
@@ -146,14 +147,16 @@ function unsignedError(token: string, issuer: string): string {
   }
 }
 
-/** The user of each connection's certificate: parsing one costs more than a whole request. */
-const users = new WeakMap<TLSSocket, User | 'nobody'>();
+/** The user of each connection's certificate: to parse one costs more than a whole request. */
+const users = new WeakMap<object, User | 'nobody'>();
 
-function certificateUser(socket: TLSSocket): User | undefined {
-  let user = users.get(socket);
+function certificateUser(request: IncomingMessage): User | undefined {
+  const connection = connectionOf(request);
+  let user = users.get(connection);
   if (user === undefined) {
-    user = readCertificate(socket) ?? 'nobody';
-    users.set(socket, user);
+    const read = readCertificate(request.socket as TLSSocket);
+    user = read ? asAuthenticated(read) : 'nobody';
+    users.set(connection, user);
   }
   return user === 'nobody' ? undefined : user;
 }

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { ownMember, setOwn } from '../../base/own.ts';
+import { connectionOf } from '../../streams/http2-messages.ts';
 import type { User } from './users.ts';
 
 /** Which front proxies are trusted, and the headers that name the user, as kube-apiserver's flags `--requestheader-*` configure them. */
@@ -45,7 +46,7 @@ export class RequestHeaders {
     const { usernameHeaders = ['X-Remote-User'], groupHeaders = ['X-Remote-Group'] } = this.#options;
     const { uidHeaders = ['X-Remote-Uid'] } = this.#options;
     const [name] = valuesOf(request, usernameHeaders);
-    if (name === undefined || name === '' || !this.#isTrusted(request.socket as TLSSocket)) return undefined;
+    if (name === undefined || name === '' || !this.#isTrusted(request)) return undefined;
     const [uid] = valuesOf(request, uidHeaders);
     const extra = this.#extra(request);
     return {
@@ -66,11 +67,12 @@ export class RequestHeaders {
     return extra;
   }
 
-  #isTrusted(socket: TLSSocket): boolean {
-    let trusted = this.#trusted.get(socket);
+  #isTrusted(request: IncomingMessage): boolean {
+    const connection = connectionOf(request);
+    let trusted = this.#trusted.get(connection);
     if (trusted === undefined) {
-      trusted = this.#verify(socket);
-      this.#trusted.set(socket, trusted);
+      trusted = this.#verify(request.socket as TLSSocket);
+      this.#trusted.set(connection, trusted);
     }
     return trusted;
   }

@@ -38,13 +38,26 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   if (declared > bodyMost) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request) {
-    size += (chunk as Buffer).length;
-    if (size > bodyMost) throw tooLarge();
-    chunks.push(chunk as Buffer);
-  }
+  const isWhole = await new Promise<boolean>((resolve, reject) => {
+    if (request.destroyed) reject(interrupted());
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > bodyMost) resolve(false);
+      else chunks.push(chunk);
+    });
+    request.once('end', () => {
+      resolve(true);
+    });
+    request.once('error', reject);
+    request.once('close', () => {
+      if (!request.readableEnded) reject(interrupted());
+    });
+  });
+  if (!isWhole) throw tooLarge();
   return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 }
+
+const interrupted = (): Error => new Error('the connection ended before the body did');
 
 /** Returns the format of a body: JSON by default. @throws {StatusError} 415 */
 export function bodyFormat(request: IncomingMessage, custom = false): Representation['format'] {
@@ -132,7 +145,7 @@ function parse(body: Buffer, format: Representation['format'], expected: Expecte
   if (format === 'json') {
     const value = parseJson(body, text, expected);
     if (!isObject(value)) return { value, duplicates: [] };
-    return { value, duplicates: duplicateFields(text), literals: numberLiterals(text) };
+    return { value, duplicates: duplicateFields(text, value), literals: numberLiterals(text) };
   }
   const parsed = parseYaml(text);
   if (!parsed.ok) throw unrecognized(expected, parsed.fault.message, body);

@@ -15,12 +15,12 @@ import { checkKey, type Registry } from '../registry/registry.ts';
 import type { CustomResources } from '../apiextensions/custom-resources.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { ApiRequest, ResourcePath } from '../request/request.ts';
-import { sendBody } from './respond.ts';
+import { sendBody, sendText } from './respond.ts';
 import { fieldMatcher, fieldTerms, labelMatcher, type Matcher } from '../../apimachinery/selectors.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { Strategy } from '../registry/strategy.ts';
 import type { World, WriteContext } from '../request/write-context.ts';
-import { viewFor, viewOne } from './views.ts';
+import { entryText, viewFor, viewOne } from './views.ts';
 
 export interface ResourceApiDeps {
   readonly world: World;
@@ -48,6 +48,10 @@ export const representationOf = ({ request, kind }: Exchange, list = false): Rep
     protobuf: isWritable(kind.type),
     ...(list && request.method === 'GET' && { produces: listTypes }),
   });
+
+/** Reports whether objects are sent as themselves in the JSON that they are stored in, and nobody wants to see the answer as an object. */
+export const isSentAsStored = ({ audit }: ApiRequest, { format, pretty, as }: Representation): boolean =>
+  format === 'json' && !pretty && as === undefined && audit?.wantsAnswer !== true;
 
 /** Returns the object with kind and version in front. */
 export const typed = (kind: Kind, object: JsonObject): JsonObject => ({
@@ -80,9 +84,16 @@ export function sendObject(
   now: number,
   answer: Answer & { readonly body: JsonObject },
 ): Promise<void> {
-  const { request, kind, strategy } = exchange;
+  const { request, kind, strategy, registry } = exchange;
+  const { representation, status, warnings = [] } = answer;
+  if (isSentAsStored(request, representation)) {
+    const entry = registry.entryServedAs(answer.body);
+    const text = entry ? entryText(entry, strategy, true) : JSON.stringify(typed(kind, answer.body));
+    const content = { status, type: 'application/json', text: `${text}\n`, extras: { warnings } };
+    return sendText(request.raw, exchange.response, content);
+  }
   const stored = strategy.toStorage?.(answer.body) ?? answer.body;
-  const special = viewOne(stored, viewFor(strategy, answer.representation, request.query), now);
+  const special = viewOne(stored, viewFor(strategy, representation, request.query), now);
   return send(exchange, { ...answer, body: special ?? typed(kind, answer.body) });
 }
 

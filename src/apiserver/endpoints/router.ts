@@ -310,9 +310,10 @@ const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jw
 
 /** Adds the deprecation warning of a kind. */
 function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kind): void {
+  const warning = kind.deprecation ?? deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`];
+  if (warning === undefined) return;
   const verbs = subresourceOf(target)?.verbs ?? kind.verbs;
-  if (verbs.includes(verbOf(method, target, new URLSearchParams())))
-    warnOf(raw, kind.deprecation ?? deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`]);
+  if (verbs.includes(verbOf(method, target, new URLSearchParams()))) warnOf(raw, warning);
 }
 
 /** Deprecated kinds. */

@@ -37,7 +37,8 @@ const typed = (kind: Kind): string => `{"kind":"${kind.kind}","apiVersion":"${gr
 
 /** Returns the text of a stored object with its kind; reuses the stored text when stored and served form are equal. */
 export function entryText(entry: Entry, strategy: Strategy, withKind: boolean): string {
-  const json = strategy.fromStorage ? JSON.stringify(strategy.fromStorage(entry.object)) : entry.json;
+  const served = strategy.fromStorage?.(entry.object) ?? entry.object;
+  const json = served === entry.object ? entry.json : JSON.stringify(served);
   return withKind ? typed(strategy.kind) + json.slice(1) : json;
 }
 

@@ -19,6 +19,10 @@ interface ImpersonatedUser {
 
 const extraHead = 'impersonate-extra-';
 
+/** Reports whether a request may impersonate: few do, so that only their headers are read one by one. */
+const isImpersonating = ({ headers }: IncomingMessage): boolean =>
+  Object.keys(headers).some((name) => name.startsWith('impersonate-'));
+
 function targetOf({ headersDistinct }: IncomingMessage): ImpersonatedUser {
   const first = (name: string): string => ownMember(headersDistinct, name)?.[0] ?? '';
   const extra = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
@@ -43,6 +47,7 @@ const accountOf = (name: string): readonly string[] | undefined =>
 export const withImpersonation =
   (authorizer: Pick<Authorizer, 'decide'>, next: Handler): Handler =>
   async (request, response) => {
+    if (!isImpersonating(request.raw)) return next(request, response);
     const user = impersonated(request.raw, attributesOf(request), (at) => authorizer.decide(at));
     if (!user) return next(request, response);
     request.audit?.impersonates(user);

@@ -129,6 +129,12 @@ export class Registry {
     return entry;
   }
 
+  /** Returns the entry that is stored and served as just this object; `undefined` when there is none. */
+  entryServedAs(object: JsonObject): Entry | undefined {
+    const entry = this.#store.get(this.#kind.storage, this.#key(namespaceOf(object), nameOf(object)));
+    return entry?.object === object ? entry : undefined;
+  }
+
   #key(namespace: string, name: string): string {
     return keyOf(this.#kind.namespaced ? namespace : '', name);
   }

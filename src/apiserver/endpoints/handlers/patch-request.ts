@@ -131,7 +131,7 @@ const members = new Set(['op', 'path', 'from', 'value']);
 
 /** Returns duplicate keys and unknown members of a JSON patch. */
 function strictFaults(type: PatchType, value: unknown, text: string): readonly string[] {
-  const twice = duplicateFields(text);
+  const twice = duplicateFields(text, value);
   if (type !== 'json') return twice;
   const strange = (value as readonly unknown[]).flatMap((step, i) =>
     isObject(step)

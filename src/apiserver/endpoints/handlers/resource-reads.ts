@@ -1,5 +1,6 @@
 import {
   type Exchange,
+  isSentAsStored,
   listingOf,
   loadListed,
   type ResourceApiDeps,
@@ -45,14 +46,15 @@ export class ResourceReads {
     if (store.busy) await store.settled();
     await registry.load(target.namespace, target.name);
     const entry = registry.entry(target.namespace, target.name);
-    const special = viewOne(entry.object, viewFor(strategy, representation, request.query), clock.now());
-    if (!special && !request.audit?.wantsAnswer && representation.format === 'json' && !representation.pretty)
+    if (isSentAsStored(request, representation))
       return sendText(request.raw, exchange.response, {
         status: 200,
         type: 'application/json',
         text: `${entryText(entry, strategy, true)}\n`,
       });
-    const body = special ?? typed(kind, registry.served(entry));
+    const body =
+      viewOne(entry.object, viewFor(strategy, representation, request.query), clock.now()) ??
+      typed(kind, registry.served(entry));
     return send(exchange, { status: 200, body, representation });
   }
 
@@ -67,8 +69,7 @@ export class ResourceReads {
     if (options.watch) return this.#watch(exchange, view, options, selection);
     await loadListed(store, selection, { options, strategy });
     const { entries, metadata } = listPage(store, selection, options);
-    const { format, pretty, as } = representation;
-    if (format === 'json' && !pretty && as === undefined && !request.audit?.wantsAnswer)
+    if (isSentAsStored(request, representation))
       return sendPieces(request.raw, response, {
         type: 'application/json',
         pieces: listPieces(entries, strategy, metadata),

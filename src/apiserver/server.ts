@@ -40,6 +40,7 @@ import { serviceAddresses } from './registry/core/service-addresses.ts';
 import { loadSecrets, readKey } from './secrets.ts';
 import { seed } from './seed.ts';
 import type { EmbeddedApiServerOptions } from './server-options.ts';
+import { compactRegularly } from './storage/compaction.ts';
 import { restoreSnapshot, type Snapshot, takeSnapshot } from './storage/snapshot.ts';
 import { SqliteJournal } from './storage/sqlite-journal.ts';
 import { Store } from './storage/store.ts';
@@ -162,6 +163,7 @@ export class EmbeddedApiServer {
     const settings = { enabled, ...controllerSettings(options, server, authority.cert) };
     const parts = { world, resources, customs, authority, clock, logger };
     const ends = runControllers(parts, subresources, settings);
+    ends.push(compactRegularly(store, clock));
     store.flush();
     return new EmbeddedApiServer({ server, authority, store, stopping, clock, ends, host, faults, acting });
   }

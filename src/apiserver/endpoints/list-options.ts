@@ -238,10 +238,8 @@ interface PageStart {
 function page(store: Store, selection: Selection, at: PageStart): Page {
   const { storage, prefix } = selection;
   if (!isCurrent(store, storage, at.version)) {
-    const entries = store
-      .listAt(storage, at.version)
-      .filter(({ key }) => key.startsWith(prefix) && (at.after === '' || key > at.after));
-    return pageOf(entries, () => entries.length, selection, at);
+    const past = store.listAt(storage, at.version, prefix, at.after);
+    return pageOf(past.entries, () => past.count, selection, at);
   }
   const left = (): number => store.countAfter(storage, prefix, at.after);
   return pageOf(store.list(storage, prefix, at.after), left, selection, at);

@@ -51,6 +51,35 @@ interface StoreEvents {
   readonly change: readonly [storage: string, changes: readonly Change[]];
 }
 
+/** What a storage had at a version. */
+export interface Past {
+  readonly entries: Iterable<Entry>;
+  /** The number of all entries, also of those that are not read. */
+  readonly count: number;
+}
+
+/** Changes of each storage that stay however old they are: the least that the watch cache of kube-apiserver has room for. */
+const leastHistory = 100;
+
+/** Keys that a list copies at a time. */
+const keysAtOnce = 1000;
+
+/** Yields the entries whose keys have not changed and those that stood instead of others, all in key order. */
+function* inKeyOrder(
+  current: Iterable<Entry>,
+  changed: ReadonlyMap<string, unknown>,
+  standing: readonly Entry[],
+): Generator<Entry> {
+  const before = standing.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  let next = 0;
+  for (const entry of current) {
+    if (changed.has(entry.key)) continue;
+    for (let other = before[next]; other && other.key < entry.key; other = before[++next]) yield other;
+    yield entry;
+  }
+  yield* before.slice(next);
+}
+
 /** Returns `namespace/name`, or the name of a cluster-scoped object. */
 export const keyOf = (namespace: string, name: string): string => (namespace ? `${namespace}/${name}` : name);
 
@@ -111,6 +140,16 @@ class Shelf {
     this.keys();
     const from = after === '' ? this.#find(prefix) : this.#find(`${after}\u0000`);
     return [from, prefix === '' ? this.entries.size : this.#find(`${prefix}\uffff`)];
+  }
+
+  /** Discards at most so many changes from the beginning, up to a version. */
+  forget(version: number, most: number): void {
+    let count = 0;
+    while (count < most && (this.history[count]?.version ?? Infinity) <= version) count++;
+    const last = this.history[count - 1];
+    if (!last) return;
+    this.history = this.history.slice(count);
+    this.compacted = last.version;
   }
 
   #insert(key: string): void {
@@ -188,13 +227,17 @@ export class Store {
   /** Yields the current entries with a prefix in key order, from the one after `after` on. */
   *list(storage: string, prefix = '', after = ''): Generator<Entry> {
     const shelf = this.#shelves.get(storage);
-    if (!shelf) return;
-    const keys = shelf.keys();
-    const [from, to] = shelf.range(prefix, after);
-    // a copy: writes between two steps change the list of keys
-    for (const key of keys.slice(from, to)) {
-      const entry = shelf.entries.get(key);
-      if (entry) yield entry;
+    let last = after;
+    while (shelf) {
+      // some at a time, and a copy: writes between two steps change the list of keys
+      const [from, to] = shelf.range(prefix, last);
+      const keys = shelf.keys().slice(from, Math.min(to, from + keysAtOnce));
+      for (const key of keys) {
+        const entry = shelf.entries.get(key);
+        if (entry) yield entry;
+      }
+      if (keys.length < keysAtOnce) return;
+      last = keys.at(-1) ?? '';
     }
   }
 
@@ -214,19 +257,29 @@ export class Store {
     return [...this.#shelves].filter(([, shelf]) => shelf.entries.size > 0).map(([name]) => name);
   }
 
-  /** Returns the entries in key order at `version`. @throws {StatusError} 410 when it is discarded, 504 when it is in the future */
-  listAt(storage: string, version: number): readonly Entry[] {
+  /**
+   * Returns the entries at `version` with a prefix in key order, from the one after `after` on. Its cost grows with the changes since then and with the
+   * entries that are read, not with all that there are.
+   *
+   * @throws {StatusError} 410 when the version is discarded, 504 when it is in the future
+   */
+  listAt(storage: string, version: number, prefix = '', after = ''): Past {
     const shelf = this.#shelf(storage);
     if (version > this.#version) throw tooLargeVersion(version, this.#version);
     if (version < shelf.compacted) throw expired(`The resourceVersion for the provided list is too old.`);
-    const past = new Map(shelf.entries);
+    const past = new Map<string, Entry | undefined>();
     for (let i = shelf.history.length - 1; i >= 0; i--) {
       const change = shelf.history[i];
       if (!change || change.version <= version) break;
-      if (change.before) past.set(change.entry.key, change.before);
-      else past.delete(change.entry.key);
+      const { key } = change.entry;
+      if (key.startsWith(prefix) && key > after) past.set(key, change.before);
     }
-    return [...past.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+    const standing = [...past.values()].filter((entry) => entry !== undefined);
+    const others = [...past.keys()].filter((key) => shelf.entries.has(key)).length;
+    return {
+      entries: inKeyOrder(this.list(storage, prefix, after), past, standing),
+      count: this.countAfter(storage, prefix, after) - others + standing.length,
+    };
   }
 
   /** Returns the changes after `version`, oldest first; `undefined` when they are discarded. */
@@ -294,6 +347,11 @@ export class Store {
       shelf.compacted = this.#version;
     }
     this.#floor = this.#version;
+  }
+
+  /** Discards changes up to a version, but for the latest hundred of each storage, with which a watch can go on however old they are. */
+  forget(version: number): void {
+    for (const shelf of this.#shelves.values()) shelf.forget(version, shelf.history.length - leastHistory);
   }
 
   close(): void {
@@ -370,8 +428,7 @@ export class Store {
   #trim(shelf: Shelf, changes: readonly Change[]): void {
     for (const change of changes) shelf.history.push(change);
     if (shelf.history.length <= this.#historySize * 1.25) return;
-    const dropped = shelf.history.splice(0, shelf.history.length - this.#historySize);
-    shelf.compacted = dropped.at(-1)?.version ?? shelf.compacted;
+    shelf.forget(this.#version, shelf.history.length - this.#historySize);
   }
 }
 

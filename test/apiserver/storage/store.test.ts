@@ -92,3 +92,41 @@ test('a list is read from a key on, within its prefix, and counted without being
   expect(store.countAfter('maps', '', '')).toBe(9);
   expect(store.countAfter('none', '', '')).toBe(0);
 });
+
+test('a list of a version has the entries that the storage had then, from any key on', () => {
+  const store = new Store();
+  const states: { readonly version: number; readonly keys: readonly string[] }[] = [];
+  for (let step = 0; step < 60; step++) {
+    const name = `m${String((step * 7) % 12).padStart(2, '0')}`;
+    if (step % 5 === 4) store.delete('maps', `ns/${name}`);
+    else store.put('maps', { metadata: { name, namespace: step % 3 ? 'ns' : 'other' } });
+    store.flush();
+    const keys = Array.from(store.list('maps'), ({ key, version }) => `${key} ${version}`);
+    states.push({ version: store.version, keys });
+  }
+  for (const { version, keys } of states)
+    for (const [prefix, after] of [
+      ['', ''],
+      ['ns/', ''],
+      ['ns/', 'ns/m05'],
+      ['', 'ns/m11'],
+    ] as const) {
+      const expected = keys.filter((key) => key.startsWith(prefix) && (key.split(' ')[0] ?? '') > after);
+      const { entries, count } = store.listAt('maps', version, prefix, after);
+      expect(Array.from(entries, (entry) => `${entry.key} ${entry.version}`)).toEqual(expected);
+      expect(count).toBe(expected.length);
+    }
+});
+
+test('a list goes on through any number of keys while others are written and deleted', () => {
+  const store = new Store();
+  const name = (i: number): string => `m${String(i).padStart(4, '0')}`;
+  for (let i = 0; i < 2500; i++) store.put('maps', { metadata: { name: name(i), namespace: 'ns' } });
+  const seen: string[] = [];
+  for (const { key } of store.list('maps', 'ns/')) {
+    seen.push(key);
+    store.delete('maps', key);
+  }
+  expect(seen).toHaveLength(2500);
+  expect(store.count('maps')).toBe(0);
+});

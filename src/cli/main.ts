@@ -96,10 +96,12 @@ const serverCommands = (
   code: CodeCache | undefined,
 ): Pick<Commands, 'apiserver' | 'envtestAssets' | 'launch'> => ({
   async apiserver(options) {
-    const [{ apiserver }, { startApiServerCommand: start }] = await Promise.all([
+    const [{ apiserver }, { startApiServerCommand: start }, { trimOwnMemory }] = await Promise.all([
       import('./apiserver.ts'),
       import('../app/apiserver.ts'),
+      import('./process/idle-memory.ts'),
     ]);
+    trimOwnMemory();
     keepCompiledCode(code);
     return apiserver(options, { start, write: (text) => process.stdout.write(text), onSignal });
   },
@@ -111,7 +113,11 @@ const serverCommands = (
     return exitCodes.ok;
   },
   async launch(name, args) {
-    const { launch } = await import('./launch.ts');
+    const [{ launch }, { trimOwnMemory }] = await Promise.all([
+      import('./launch.ts'),
+      import('./process/idle-memory.ts'),
+    ]);
+    trimOwnMemory();
     keepCompiledCode(code);
     const write = (text: string): unknown => process.stdout.write(text);
     const warn = (line: string): void => void process.stderr.write(`${name}: ${line}\n`);

@@ -1,4 +1,5 @@
-import { getHeapSpaceStatistics } from 'node:v8';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type Clock, type StopTimer, systemClock, steadyNow } from '../../base/clock.ts';
 
 /** A sample of a process's resource usage. */
@@ -65,18 +66,25 @@ export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): Stop
   };
 }
 
-/** V8's garbage collector; available only when the process was started with `--expose-gc`, as `bin/podtender.mjs` does. */
+/** V8's garbage collector. */
 type Collector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
+
+/** Returns V8's collector. A process that was started without `--expose-gc` gets it from a context of its own. */
+function collectorOf(): Collector {
+  const { gc } = globalThis as { readonly gc?: Collector };
+  if (gc) return gc;
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as Collector;
+}
 
 const oldGenerationBytes = (): number =>
   getHeapSpaceStatistics()
     .filter(({ space_name: name }) => !name.startsWith('new_'))
     .reduce((sum, { space_size: bytes }) => sum + bytes, 0);
 
-/** Runs {@link trimIdleMemory} on this process, if supported. */
+/** Runs {@link trimIdleMemory} on this process. */
 export function trimOwnMemory(): void {
-  const { gc } = globalThis as { readonly gc?: Collector };
-  if (!gc) return;
+  let gc: Collector | undefined;
   trimIdleMemory({
     clock: systemClock,
     sample: () => {
@@ -84,6 +92,7 @@ export function trimOwnMemory(): void {
       return { cpuMs: (user + system) / 1000, heapBytes: oldGenerationBytes() };
     },
     collect: () => {
+      gc ??= collectorOf();
       gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     },
   });

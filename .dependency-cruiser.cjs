@@ -105,7 +105,7 @@ const rows = {
   simulate: [
     ...contract,
     ...['metrics', 'api', 'apimachinery', 'config', 'podworkers', 'status', 'node', 'pods', 'server'],
-    ...['apiserver', 'providers/memory', 'agent'],
+    ...['apiserver', 'processes', 'providers/memory', 'agent'],
   ],
   inspector: [...contract, 'metrics', 'pleg', 'podworkers', 'status', 'pods', 'agent'],
   vkubelet: [

@@ -20,3 +20,13 @@ export function userOf(
     supplementalGroups: context.supplementalGroups ?? [],
   };
 }
+
+/** Returns the options of `setpriv` with which a program gets its user; none when the caller already is that user. */
+export function setprivWords(
+  { uid, gid, supplementalGroups }: ProcessUser,
+  own: { readonly uid: number; readonly gid: number },
+): readonly string[] {
+  const groups = supplementalGroups.length > 0 ? [`--groups=${supplementalGroups.join(',')}`] : [];
+  if (uid === own.uid && gid === own.gid) return groups;
+  return [`--reuid=${uid}`, `--regid=${gid}`, ...(groups.length > 0 ? groups : ['--clear-groups'])];
+}

@@ -30,7 +30,11 @@ export interface SimulatedAnswers {
     io: TerminalIo,
     signal: AbortSignal,
   ): Promise<number | undefined>;
-  attach?(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<boolean>;
+  attach?(
+    container: ContainerRef,
+    io: TerminalIo,
+    signals: { readonly signal: AbortSignal; readonly ended: AbortSignal },
+  ): Promise<boolean>;
   portForward?(pod: RuntimePodStatus, port: number, stream: Duplex, signal: AbortSignal): Promise<boolean>;
   /** Returns what a container uses while it runs. */
   usage?(
@@ -124,7 +128,10 @@ export class SimulatedProvider extends MemoryProvider {
     io: TerminalIo,
     signal: AbortSignal,
   ): Promise<number> {
-    const answered = await this.#deps.answers?.exec?.(container, command, io, signal);
+    const { answers } = this.#deps;
+    const answered = await this.#whileRunning(container, signal, (ended) =>
+      answers?.exec?.(container, command, io, AbortSignal.any([signal, ended])),
+    );
     if (answered !== undefined) return answered;
     const pod = this.#podOf(container);
     const { stdout = '', exitCode } = builtInCommand(command, container, pod);
@@ -133,8 +140,11 @@ export class SimulatedProvider extends MemoryProvider {
   }
 
   async attach(container: ContainerRef, io: TerminalIo, signal: AbortSignal): Promise<void> {
-    if (await this.#deps.answers?.attach?.(container, io, signal)) return;
-    await this.#untilEnded(container, signal);
+    const { answers } = this.#deps;
+    const answered = await this.#whileRunning(container, signal, (ended) =>
+      answers?.attach?.(container, io, { signal, ended }),
+    );
+    if (answered !== true) await this.#untilEnded(container, signal);
   }
 
   async portForward(pod: RuntimePodStatus, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
@@ -154,14 +164,25 @@ export class SimulatedProvider extends MemoryProvider {
   ): Promise<boolean> {
     const { answers } = this.#deps;
     if (!answers?.readLogs) return false;
-    const [ended, over] = [new AbortController(), new AbortController()];
     const isHere = options.follow === true && (await this.#instanceOf(container).catch(() => undefined));
-    if (isHere)
-      void this.#untilEnded(container, AbortSignal.any([signal, over.signal])).then(() => {
-        ended.abort();
-      });
+    if (!isHere) return answers.readLogs(container, options, sink, signal);
+    return this.#whileRunning(container, signal, (ended) =>
+      answers.readLogs?.(container, { ...options, ended }, sink, signal),
+    ).then((answered) => answered === true);
+  }
+
+  /** Calls `act` with a signal that aborts when the container ends. */
+  async #whileRunning<T>(
+    container: ContainerRef,
+    signal: AbortSignal,
+    act: (ended: AbortSignal) => Promise<T> | undefined,
+  ): Promise<T | undefined> {
+    const [ended, over] = [new AbortController(), new AbortController()];
+    void this.#untilEnded(container, AbortSignal.any([signal, over.signal])).then(() => {
+      ended.abort();
+    });
     try {
-      return await answers.readLogs(container, { ...options, ended: ended.signal }, sink, signal);
+      return await act(ended.signal);
     } finally {
       over.abort();
     }

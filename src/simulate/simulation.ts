@@ -11,6 +11,7 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import type { Burst } from '../api/cache/burst.ts';
 import type { ResourceList } from '../kube/resources/resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import { uidOf } from '../kube/names.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import type { FaultTarget } from './faults.ts';
 import { Heartbeats } from './heartbeats.ts';
@@ -20,6 +21,7 @@ import { NodeKeeper, type NodeOverlay } from './node-keeper.ts';
 import { SharedTimers } from './shared-timers.ts';
 import { SimulatedNode } from './simulated-node.ts';
 import { SimulatedProvider, type SimulatedAnswers } from './simulated-provider.ts';
+import type { PlayedPods } from './stages/played-host.ts';
 import { nodeIsReady, podIsReady, ReadyCount, type SimulationCounts } from './tally.ts';
 
 /** Label of every simulated Node. */
@@ -92,6 +94,8 @@ export class Simulation implements FaultTarget {
   readonly #nodeCount = new ReadyCount<Node>(nodeIsReady);
   readonly #recorder: EventBroadcaster;
   readonly #registered = new Latch();
+  /** What is called at a change of a pod, by its UID. */
+  readonly #followers = new Map<string, Set<(pod?: Pod) => void>>();
   #failedHeartbeats = 0;
   #heartbeatCount = 0;
 
@@ -204,15 +208,20 @@ export class Simulation implements FaultTarget {
     return this.#podAddresses.get(node)?.() ?? '';
   }
 
-  /** The pods of a node that its kubelet leaves to others. */
-  playedPodsOf(name: string): {
-    readonly list: () => readonly Pod[];
-    readonly makeProvider: () => SimulatedProvider;
-  } {
+  /** Returns the pods of a node that its kubelet leaves to others. */
+  playedPodsOf(name: string): PlayedPods {
     const { isPlayed = () => false } = this.#options;
     return {
       list: () => this.pods.store.byIndex('node', name).filter(isPlayed),
       makeProvider: () => this.#makeProvider(name),
+      follow: (uid, changed) => {
+        const followers = this.#followers.get(uid) ?? new Set();
+        this.#followers.set(uid, followers.add(changed));
+        return () => {
+          followers.delete(changed);
+          if (followers.size === 0) this.#followers.delete(uid);
+        };
+      },
     };
   }
 
@@ -361,10 +370,13 @@ export class Simulation implements FaultTarget {
         this.#podCount.added(pod);
       }),
       updated: (_old, pod) => {
-        if (isOwn(pod)) this.#podCount.updated(pod);
+        if (!isOwn(pod)) return;
+        this.#podCount.updated(pod);
+        for (const changed of this.#followers.get(uidOf(pod)) ?? []) changed(pod);
       },
       deleted: own((pod) => {
         this.#podCount.deleted(pod);
+        for (const changed of this.#followers.get(uidOf(pod)) ?? []) changed();
       }),
     });
     const members = this.#members;

@@ -1,4 +1,5 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,9 @@ import { emptyPodStatus } from '../../src/provider/runtime-pod.ts';
 import { type Logger, silentLogger } from '../../src/base/logger.ts';
 import { ClusterAnswers } from '../../src/simulate/cluster-answers.ts';
 import { ClusterUsage } from '../../src/simulate/cluster-usage.ts';
+import { findTerminalTools } from '../../src/processes/host-programs.ts';
 import { objectsOf } from '../../src/simulate/stages/objects.ts';
+import { TerminalClient } from '../support/terminal-client.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'answers-'));
 afterAll(() => {
@@ -53,6 +56,7 @@ const objects = objectsOf(
       'web',
       '{forwards: [{ports: [90], command: [sh, -c, "tr a-z A-Z; echo fault >&2"]}]}',
     ),
+    object('PortForward', 'closed', '{forwards: [{target: {port: 1}}]}'),
     object(
       'ClusterAttach',
       'all',
@@ -91,6 +95,8 @@ const web = {
 const answers = new ClusterAnswers(systemClock, () => objects, usage);
 const target = { namespace: 'shop', pod: 'web', container: 'app', podUid: 'u', id: 'i' };
 const { signal } = new AbortController();
+/** Waits until a check passes, however slow the machine. */
+const eventually = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 20_000 });
 
 async function logOf(container: typeof target, options: LogOptions = {}): Promise<string | boolean> {
   let text = '';
@@ -121,11 +127,11 @@ test('Logs: a file that is followed shows what is added', async () => {
     (bytes) => void (text += String(bytes)),
     stop.signal,
   );
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(text).toBe('one\nplain two\n');
   });
   appendFileSync(log, 'three\n');
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(text).toBe('one\nplain two\nthree\n');
   });
   stop.abort();
@@ -142,6 +148,35 @@ test('Exec: a program of this machine, with its streams and exit code', async ()
   expect(await answers.exec({ ...target, pod: 'db' }, ['true'], io, signal)).toBeUndefined();
 });
 
+test.skipIf(findTerminalTools() === undefined)(
+  'Exec: a terminal of its own, with the sizes of the client',
+  async () => {
+    const terminal = new TerminalClient(101, 31);
+    const script = 'tty; stty size; trap "stty size" WINCH; echo up; read -r word; echo "got $word"; exit 7';
+    const ran = answers.exec(target, ['sh', '-c', script], terminal.io, signal);
+    await terminal.sees('up\r\n');
+    expect(terminal.seen).toMatch(/^\/dev\/pts\/\d+\r\n31 101\r\n/);
+    terminal.stdin.write('hello\r');
+    await terminal.sees('got hello\r\n');
+    expect(await ran).toBe(7);
+  },
+);
+
+test('Exec: when the client is gone, the program and its children are killed', async () => {
+  const gone = new AbortController();
+  const stdout = new PassThrough();
+  const script = 'sleep 1000 & echo $!; wait';
+  const ran = answers.exec(target, ['sh', '-c', script], { stdout, tty: false }, gone.signal);
+  const [line] = (await once(stdout, 'data')) as [Buffer];
+  gone.abort();
+  await ran;
+  const stat = `/proc/${Number(String(line))}/stat`;
+  await eventually(() => {
+    // one that nothing has waited for yet is a zombie
+    expect(existsSync(stat) ? /\) (\w)/.exec(readFileSync(stat, 'utf8'))?.[1] : 'Z').toBe('Z');
+  });
+});
+
 test('PortForward: a connection to the target of the port', async () => {
   const pod = emptyPodStatus({ uid: 'u', name: 'web', namespace: 'shop' });
   const [toPod, fromPod] = [new PassThrough(), new PassThrough()];
@@ -153,6 +188,12 @@ test('PortForward: a connection to the target of the port', async () => {
   expect(await answers.portForward(pod, 81, stream, signal)).toBe(false);
 });
 
+test('PortForward: a port that nothing listens on is named', async () => {
+  const pod = emptyPodStatus({ uid: 'u', name: 'closed', namespace: 'shop' });
+  const stream = Duplex.from({ readable: new PassThrough(), writable: new PassThrough() });
+  await expect(answers.portForward(pod, 80, stream, signal)).rejects.toThrow('port 1 of 127.0.0.1: connect');
+});
+
 test('PortForward: a program of this machine answers, without its errors', async () => {
   const pod = emptyPodStatus({ uid: 'u', name: 'web', namespace: 'shop' });
   const [toPod, fromPod] = [new PassThrough(), new PassThrough()];
@@ -160,24 +201,28 @@ test('PortForward: a program of this machine answers, without its errors', async
   const joined = answers.portForward(pod, 90, stream, signal);
   toPod.end('hello');
   expect(await joined).toBe(true);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(fromPod.writableFinished).toBe(true);
   });
   expect(String(fromPod.read())).toBe('HELLO');
 });
 
-test('Attach: the log file, for the pods that the selector names', async () => {
-  const stop = new AbortController();
-  const stdout = new PassThrough();
-  const io = { stdout, tty: false };
-  const attached = answers.attach({ ...target, namespace: 'bar' }, io, stop.signal);
-  await vi.waitFor(() => {
-    expect(String(stdout.read())).toContain('plain two');
+test('Attach: what is added to the log file, by stream, until the container ends', async () => {
+  const ended = new AbortController();
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const place = { ...target, namespace: 'bar' };
+  const attached = answers.attach(place, { stdout, stderr, tty: false }, { signal, ended: ended.signal });
+  await eventually(() => {
+    appendFileSync(log, '2026-01-01T00:00:01Z stdout F later\n2026-01-01T00:00:01Z stderr F fault\n');
+    expect(stdout.readableLength).toBeGreaterThan(0);
   });
-  stop.abort();
+  ended.abort();
   expect(await attached).toBe(true);
-  expect(await answers.attach(target, io, signal)).toBe(false);
-  expect(await answers.attach({ ...target, namespace: 'bar', pod: 'db' }, io, signal)).toBe(false);
+  expect(String(stdout.read())).toMatch(/^(later\n)+$/);
+  expect(String(stderr.read())).toMatch(/^(fault\n)+$/);
+  const io = { stdout, tty: false };
+  expect(await answers.attach(target, io, { signal })).toBe(false);
+  expect(await answers.attach({ ...place, pod: 'db' }, io, { signal })).toBe(false);
 });
 
 test('ClusterExec: for all pods of a namespace, unless an object has the name of the pod', async () => {
@@ -196,7 +241,7 @@ test('Logs: a file that is followed ends with the container, after what was writ
   let text = '';
   const sink = (bytes: Uint8Array): undefined => void (text += String(bytes));
   const following = answers.readLogs(target, { follow: true, ended: ended.signal }, sink, signal);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(text).toContain('plain two\n');
   });
   appendFileSync(log, 'the last\n');

@@ -6,6 +6,7 @@ import { AgentError } from '../../base/errors.ts';
 import { removeTree } from '../../base/files/remove-tree.ts';
 import { endOf } from '../../processes/files.ts';
 import { startFault } from '../../processes/launch-script.ts';
+import { programPath } from '../../processes/host-programs.ts';
 import { firstChild } from '../../processes/proc.ts';
 import { wordFault } from '../../processes/program.ts';
 import { containerIdVariable, type LaunchPlan } from '../../processes/supervisor-script.ts';
@@ -50,7 +51,6 @@ export interface OciLauncherDeps {
   readonly gid: number;
 }
 
-const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const runFile = promisify(execFile);
 
 /** OciLauncher runs containers in the root file system of their image, with the isolation that the machine allows. */
@@ -80,7 +80,7 @@ export class OciLauncher implements Launcher {
     return {
       id: image.id,
       argv: commandOf(config, defaults, reference),
-      env: [`PATH=${defaultPath}`, `HOME=${home}`, ...(defaults.Env ?? [])],
+      env: [`PATH=${programPath}`, `HOME=${home}`, ...(defaults.Env ?? [])],
       workingDir: posix.resolve('/', defaults.WorkingDir ?? '', config.workingDir ?? ''),
       user,
       ...(stopSignal !== undefined && { stopSignal }),

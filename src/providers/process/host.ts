@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
 import { AgentError } from '../../base/errors.ts';
+import { findHostProgram, findTerminalTools } from '../../processes/host-programs.ts';
 import { readBootId } from '../../processes/proc.ts';
-import { defaultPath } from './settings.ts';
 import type { HostTools, TerminalTools } from '../../processes/supervisor-script.ts';
 
 /** Programs of the machine that the provider uses. */
@@ -27,10 +25,10 @@ export interface Host {
  */
 export function inspectHost(): Host {
   const optional = (name: 'setpriv' | 'mkfifo' | 'fallocate'): Partial<Host> => {
-    const path = find(name);
+    const path = findHostProgram(name);
     return path === undefined ? {} : { [name]: path };
   };
-  const [script, stty] = [find('script'), find('stty')];
+  const terminal = findTerminalTools();
   return {
     tools: {
       setsid: need('setsid', 'util-linux'),
@@ -41,7 +39,7 @@ export function inspectHost(): Host {
     ...optional('setpriv'),
     ...optional('mkfifo'),
     ...optional('fallocate'),
-    ...(script !== undefined && stty !== undefined && { terminal: { script, stty } }),
+    ...(terminal && { terminal }),
     bootId: readBootId(),
     uid: process.getuid?.() ?? 0,
     gid: process.getgid?.() ?? 0,
@@ -60,21 +58,7 @@ export function punchHole(host: Host, path: string, bytes: number): void {
 }
 
 function need(name: string, pack: string): string {
-  const path = find(name);
+  const path = findHostProgram(name);
   if (path !== undefined) return path;
   throw new AgentError('failed_precondition', `the process provider needs the program ${name} (${pack})`);
-}
-
-function find(name: string): string | undefined {
-  return defaultPath
-    .split(':')
-    .map((directory) => join(directory, name))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
 }

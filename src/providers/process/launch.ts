@@ -5,9 +5,9 @@ import type {
   LinuxContainerSecurityContext,
   PodSandboxConfig,
 } from '../../provider/cri-messages.ts';
-import { type ProcessUser, userOf } from '../../processes/user.ts';
+import { setprivWords, userOf } from '../../processes/user.ts';
 import { findImage, type HostImage } from './images.ts';
-import { defaultPath } from './settings.ts';
+import { programPath } from '../../processes/host-programs.ts';
 import { containerIdVariable, type LaunchPlan } from '../../processes/supervisor-script.ts';
 
 /** Host settings of a launch. */
@@ -107,7 +107,7 @@ function environmentOf(request: LaunchRequest, host: LaunchHost): ReadonlyMap<st
 function hostEnvironment(request: LaunchRequest, host: LaunchHost): readonly (readonly [string, string])[] {
   const directories = findImage(host.images, imageNameOf(request.config))?.path ?? [];
   return [
-    ['PATH', [...directories, host.path ?? defaultPath].join(':')],
+    ['PATH', [...directories, host.path ?? programPath].join(':')],
     ['HOME', request.root],
     ['HOSTNAME', request.sandbox.hostname ?? ''],
   ];
@@ -133,21 +133,13 @@ export function privilegesOf(
     );
   }
   const words = [
-    ...(host.uid === 0 ? identity(target, changes) : []),
+    ...(host.uid === 0 ? setprivWords(target, host) : []),
     ...(context.noNewPrivs ? ['--no-new-privs'] : []),
     ...dropped(context.capabilities?.dropCapabilities ?? [], host),
   ];
   if (words.length === 0) return [];
   if (host.setpriv !== undefined) return [host.setpriv, ...words, '--'];
   throw new AgentError('failed_precondition', 'changing user or privileges needs setpriv (util-linux)');
-}
-
-/** Returns the `setpriv` options for a user. */
-function identity(target: ProcessUser, changes: boolean): readonly string[] {
-  const { uid, gid, supplementalGroups } = target;
-  const groups = supplementalGroups.length > 0 ? [`--groups=${supplementalGroups.join(',')}`] : [];
-  if (!changes) return groups;
-  return [`--reuid=${uid}`, `--regid=${gid}`, ...(groups.length > 0 ? groups : ['--clear-groups'])];
 }
 
 /** Returns the `setpriv` options that drop capabilities; empty when the agent is not root and has none. */

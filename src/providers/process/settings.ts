@@ -16,8 +16,5 @@ export interface ProcessSettings {
   readonly shell?: string;
 }
 
-/** PATH when neither the container nor the settings set one; the one of most images. */
-export const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-
 /** Shell when the settings have none. */
 export const defaultShell = '/bin/sh';

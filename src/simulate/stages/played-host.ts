@@ -1,6 +1,6 @@
 import { AgentError } from '../../base/errors.ts';
 import { uidOf } from '../../kube/names.ts';
-import type { Pod } from '../../kube/types.ts';
+import type { ContainerStatus, Pod } from '../../kube/types.ts';
 import type { ServerHost } from '../../server/host.ts';
 import type { SimulatedProvider } from '../simulated-provider.ts';
 
@@ -9,6 +9,8 @@ export interface PlayedPods {
   list(): readonly Pod[];
   /** Makes a provider without pods. */
   makeProvider(): SimulatedProvider;
+  /** Calls `changed` at each change of a pod, without one when it is gone; the returned function ends that. */
+  follow(uid: string, changed: (pod?: Pod) => void): () => void;
 }
 
 /** Returns a provider with the containers that the pods' statuses describe. */
@@ -17,6 +19,37 @@ function providerOf(pods: readonly Pod[], played: PlayedPods): SimulatedProvider
   for (const pod of pods) provider.adopt(pod);
   return provider;
 }
+
+/** Calls `act` with a provider of one pod, whose containers end when the pod's status says so. */
+async function withProvider<T>(
+  pod: Pod,
+  played: PlayedPods,
+  act: (provider: SimulatedProvider) => Promise<T>,
+): Promise<T> {
+  const provider = providerOf([pod], played);
+  const uid = uidOf(pod);
+  const off = played.follow(uid, (next) => {
+    for (const { name, restartCount } of containersOf(pod)) {
+      const now = next && containersOf(next).find((one) => one.name === name);
+      if (now?.state?.running && now.restartCount === restartCount) continue;
+      provider.endContainer(uid, name, now?.state?.terminated?.exitCode ?? killedCode);
+    }
+  });
+  try {
+    return await act(provider);
+  } finally {
+    off();
+  }
+}
+
+/** The exit code of a container that is gone with its pod. */
+const killedCode = 137;
+
+const containersOf = ({ status = {} }: Pod): readonly ContainerStatus[] => [
+  ...(status.initContainerStatuses ?? []),
+  ...(status.containerStatuses ?? []),
+  ...(status.ephemeralContainerStatuses ?? []),
+];
 
 /** Returns the usage of the host's pods and of those that stages play. */
 function usageOf({ usage }: ServerHost, played: PlayedPods): Pick<ServerHost, 'usage'> {
@@ -35,11 +68,11 @@ export function withPlayedPods(host: ServerHost, played: PlayedPods): ServerHost
   /** Calls `act` with a provider that has the pod, or `otherwise` for a pod of the kubelet. */
   const choose = <T>(
     uid: string,
-    act: (provider: SimulatedProvider) => T,
-    otherwise: (() => T) | undefined,
-  ): T => {
+    act: (provider: SimulatedProvider) => Promise<T>,
+    otherwise: (() => Promise<T>) | undefined,
+  ): Promise<T> => {
     const pod = find(uid);
-    if (pod) return act(providerOf([pod], played));
+    if (pod) return withProvider(pod, played, act);
     if (otherwise) return otherwise();
     throw new AgentError('not_found', 'the pod does not run');
   };

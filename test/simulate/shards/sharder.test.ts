@@ -63,7 +63,7 @@ class Board {
 
 test(
   'a process takes all shards, shares them with one that comes, and gets them back when it leaves',
-  { timeout: 30_000 },
+  { timeout: 90_000 },
   async () => {
     const board = new Board();
     const until = (shards: readonly (readonly [number, string])[]): Promise<void> =>
@@ -71,7 +71,7 @@ test(
         () => {
           expect([...board.runners].sort(([a], [b]) => a - b)).toEqual(shards);
         },
-        { timeout: 10_000, interval: 20 },
+        { timeout: 25_000, interval: 20 },
       );
     const a = board.join('a');
     await until([0, 1, 2, 3].map((shard) => [shard, 'a'] as const));

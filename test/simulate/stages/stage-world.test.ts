@@ -40,7 +40,7 @@ const until = (what: () => unknown): Promise<void> =>
     async () => {
       expect(await what()).toBeTruthy();
     },
-    { timeout: 10_000, interval: 20 },
+    { timeout: 25_000, interval: 20 },
   );
 
 interface Run {

@@ -4,7 +4,8 @@
  * nodes and pods of earlier runs.
  *
  * Arguments: `--kubeconfig=FILE`, and runs as NODESxPODS (pods of each node), by default 1000x10. `--pid=PID` measures another program that plays all
- * nodes of the cluster; this process then creates the Nodes. `--profile=DIR` writes a CPU profile of each step, which makes the agent slower.
+ * nodes of the cluster; this process then creates the Nodes. `--stages=NAME` has
+ * the pods played by stages, such as `fast`, instead of the kubelets. `--profile=DIR` writes a CPU profile of each step, which makes the agent slower.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -26,6 +27,7 @@ const option = (name: string): string | undefined =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
 const kubeconfig = option('kubeconfig');
 const otherPid = option('pid');
+const stages = option('stages');
 const profiles = option('profile');
 const inspectorPort = 9321;
 let profiler: Profiler | undefined;
@@ -87,7 +89,10 @@ async function measure(nodeCount: number, podsPerNode: number): Promise<void> {
   const child =
     otherPid === undefined
       ? podtender(
-          ['simulate', '--nodes', String(nodeCount), '--kubeconfig', String(kubeconfig), '--output', 'json'],
+          [
+            ...['simulate', '--nodes', String(nodeCount), '--kubeconfig', String(kubeconfig)],
+            ...['--output', 'json', ...(stages === undefined ? [] : ['--stages', stages])],
+          ],
           profiles === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`],
         )
       : undefined;

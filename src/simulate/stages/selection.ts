@@ -48,6 +48,9 @@ export function chooseStage(
 ): Choice | undefined {
   const candidates = stages.filter((stage) => matches(stage, object));
   const likely = chancesOf(candidates.map(({ weight }) => weight(object, now)));
+  const [only] = candidates;
+  if (candidates.length === 1 && only)
+    return { stage: only, delayMs: delayOf(only, object, { chance, key, now }) };
   let left = chance.float('stage', key) * likely.reduce((sum, weight) => sum + weight, 0);
   const stage = candidates.find((_, at) => (left -= likely[at] ?? 0) < 0);
   return stage && { stage, delayMs: delayOf(stage, object, { chance, key, now }) };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parse } from 'yaml';
 import { type ApiClient, isAlreadyExists, type Patch } from '../../api/client.ts';
+import type { KnownObjects } from '../../api/cache/known-objects.ts';
 import type { Resource } from '../../api/resources.ts';
 import type { JsonObject } from '../../apimachinery/json.ts';
 import { jsonPatch, mergePatch } from '../../apimachinery/patch/patch.ts';
@@ -10,6 +10,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Template, TemplateContext } from '../../go/template/template.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { KubeObject } from '../../kube/types.ts';
+import { RenderedYaml } from './rendered-yaml.ts';
 import type { Stage, StageApply, StageFinalizers, StagePatch, StageStep } from './stage.ts';
 
 /** The kind of objects that stages change, and what is particular to it. */
@@ -17,6 +18,8 @@ export interface WrittenKind<T extends KubeObject> {
   readonly resource: Resource;
   /** The type of the kind for strategic merge patches, as `Kind.type` of a built-in kind; absent: the API server alone knows it. */
   readonly type?: string;
+  /** The objects that an informer holds; a response with a version in here is not parsed. */
+  readonly known?: KnownObjects<T>;
   functionsOf(object: T): TemplateContext;
   /** Corrects the object as a stage would leave it; `problem` is reported, and without `next` nothing is sent. */
   guard?(before: T, next: T): { readonly next?: T; readonly problem?: string };
@@ -55,6 +58,7 @@ const manager = 'podtender-simulate';
 export class StageWriter<T extends KubeObject> {
   readonly #deps: StageWriterDeps;
   readonly #kind: WrittenKind<T>;
+  readonly #yaml = new RenderedYaml();
 
   constructor(deps: StageWriterDeps, kind: WrittenKind<T>) {
     this.#deps = deps;
@@ -109,6 +113,7 @@ export class StageWriter<T extends KubeObject> {
     const { uid } = object.metadata ?? {};
     await client.delete(this.#kind.resource, refOf(object), {
       ...{ signal, timeoutMs: requestMs, gracePeriodSeconds: 0, propagationPolicy: 'Background' as const },
+      discardAnswer: true,
       ...(uid !== undefined && { preconditions: { uid } }),
     });
   }
@@ -136,7 +141,7 @@ export class StageWriter<T extends KubeObject> {
   }
 
   #rendered(template: Template, object: T): JsonObject | readonly JsonObject[] | undefined {
-    const rendered: unknown = parse(template(object, this.#kind.functionsOf(object)));
+    const rendered: unknown = this.#yaml.parse(template(object, this.#kind.functionsOf(object)));
     if (rendered === null || rendered === undefined) return undefined;
     if (typeof rendered === 'object') return rendered as JsonObject;
     throw new AgentError(
@@ -160,8 +165,9 @@ export class StageWriter<T extends KubeObject> {
   }
 
   #send(object: T, patch: Patch, options: Pick<StagePatch, 'subresource' | 'username'>): Promise<T> {
-    return this.#clientOf(options).patch<T>(this.#kind.resource, refOf(object), patch, {
-      ...this.#options(options),
+    const { resource, known: knownObjects } = this.#kind;
+    return this.#clientOf(options).patch<T>(resource, refOf(object), patch, {
+      ...{ ...this.#options(options), ...(knownObjects && { knownObjects }) },
       fieldManager: manager,
     });
   }

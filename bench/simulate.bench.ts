@@ -3,7 +3,8 @@
  * growing in proportion; less CPU per pod than kwok (1.0 ms created).
  *
  * Arguments: runs as NODESxPODS, for example 1000x10 (the pods are those of each node); default 1000x0 1000x10 100x100. `--kubeconfig=FILE` uses
- * your own API server, whose nodes and pods of earlier runs must be gone.
+ * your own API server, whose nodes and pods of earlier runs must be gone. `--stages=NAME` has the pods played by stages. Runs without pods, such as
+ * 250x0 500x0 1000x0, also tell how much more heap each node takes than in the run before.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedApiServer } from '../src/apiserver/index.ts';
 import { podtender, round } from './support/processes.ts';
+import { Profiler } from './support/profiles.ts';
 
 interface Line {
   readonly type: string;
@@ -22,6 +24,7 @@ interface Line {
   readonly rssMiB: number;
 }
 
+const stages = process.argv.find((word) => word.startsWith('--stages='))?.slice('--stages='.length);
 const own = process.argv.find((word) => word.startsWith('--kubeconfig='))?.slice('--kubeconfig='.length);
 const runs = process.argv.slice(2).filter((word) => /^\d+x\d+$/.test(word));
 const print = (what: string, numbers: Readonly<Record<string, number>>): void => {
@@ -31,6 +34,10 @@ const print = (what: string, numbers: Readonly<Record<string, number>>): void =>
 
 /** How long the nodes are left alone to measure their heartbeats, s. */
 const idleSeconds = 40;
+
+const inspectorPort = 9322;
+/** The last run without pods. */
+let empty: { readonly nodes: number; readonly heapBytes: number } | undefined;
 
 async function measure(nodes: number, pods: number, kubeconfig: string): Promise<void> {
   const args = [
@@ -43,9 +50,10 @@ async function measure(nodes: number, pods: number, kubeconfig: string): Promise
     kubeconfig,
     '--output',
     'json',
+    ...(stages === undefined ? [] : ['--stages', stages]),
   ];
   const startedAt = performance.now();
-  const child = podtender(args.map(String));
+  const child = podtender(args.map(String), [`--inspect=127.0.0.1:${inspectorPort}`]);
   let last: Line | undefined;
   if (!child.stdout) throw new Error('the process has no output');
   createInterface({ input: child.stdout }).on('line', (line) => {
@@ -84,6 +92,12 @@ async function measure(nodes: number, pods: number, kubeconfig: string): Promise
     'CPU %': cpuMs / idleSeconds / 10,
     'RSS MiB': last.rssMiB,
   });
+  const profiler = await Profiler.connect(inspectorPort);
+  const heapBytes = await profiler.heapBytes();
+  profiler.close();
+  const more = pods === 0 && empty && (heapBytes - empty.heapBytes) / 1024 / (nodes - empty.nodes);
+  print('heap', { MiB: heapBytes / 2 ** 20, ...(more && { 'KiB each further node': more }) });
+  if (pods === 0) empty = { nodes, heapBytes };
   child.kill('SIGINT');
   await once(child, 'exit');
 }

@@ -7,7 +7,7 @@ interface Answer {
   readonly result: Readonly<Record<string, unknown>>;
 }
 
-/** Profiler takes CPU profiles of a Node process that was started with `--inspect=127.0.0.1:PORT`. */
+/** Profiler measures a Node process that was started with `--inspect=127.0.0.1:PORT`: CPU profiles, and what its heap holds. */
 export class Profiler {
   readonly #socket: WebSocket;
   #id = 0;
@@ -42,6 +42,13 @@ export class Profiler {
   async stop(file: string): Promise<void> {
     const { profile } = await this.#call('Profiler.stop');
     writeFileSync(file, JSON.stringify(profile));
+  }
+
+  /** Returns the bytes of the heap that are in use after a collection of all garbage. */
+  async heapBytes(): Promise<number> {
+    await this.#call('HeapProfiler.collectGarbage');
+    const { usedSize } = await this.#call('Runtime.getHeapUsage');
+    return Number(usedSize);
   }
 
   close(): void {

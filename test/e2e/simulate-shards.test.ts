@@ -45,7 +45,7 @@ class Part {
   readonly child: ChildProcess;
 
   constructor() {
-    const args = ['--nodes', '6', '--pods-per-node', '2', '--shards', '2', '--shard-lease', '3s'];
+    const args = ['--nodes', '6', '--pods-per-node', '2', '--shards', '2', '--shard-lease', '6s'];
     this.child = spawn(
       process.execPath,
       [program, 'simulate', ...args, '--kubeconfig', kubeconfig, '--output', 'json'],
@@ -60,10 +60,11 @@ class Part {
 
   /** Resolves at the next line with these numbers. */
   async until(nodesReady: number, podsReady: number): Promise<void> {
-    await this.#lines.waitFor((text) => {
+    const fits = (text: string): boolean => {
       const line = JSON.parse(text) as Line;
       return line.type === 'progress' && line.nodesReady === nodesReady && line.podsReady === podsReady;
-    });
+    };
+    await this.#lines.waitFor(fits, 90_000, this.#lines.all.length);
   }
 }
 
@@ -74,7 +75,7 @@ const renewals = async (): Promise<ReadonlyMap<string, string>> => {
 
 test(
   'two processes share the nodes; when one is killed, the other takes its nodes over',
-  { timeout: 120_000 },
+  { timeout: 400_000 },
   async () => {
     const first = new Part();
     await first.until(6, 12);
@@ -93,7 +94,7 @@ test(
             .filter(([name, at]) => at !== before.get(name))
             .map(([name]) => name)
             .sort(),
-        { timeout: 40_000, interval: 500 },
+        { timeout: 90_000, interval: 500 },
       )
       .toEqual([0, 1, 2, 3, 4, 5].map((index) => `node-${index}`));
   },

@@ -28,7 +28,8 @@ const escapes: Readonly<Record<string, string>> = tableOf({
   '"': '&quot;',
 });
 
-const xml = (text: string): string =>
+/** Text as XML has it, in an element or an attribute. */
+export const xml = (text: string): string =>
   text
     // characters that XML 1.0 does not have
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')

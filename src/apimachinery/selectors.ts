@@ -7,7 +7,8 @@ import { badRequest } from './status-error.ts';
 /** Reports whether an object is selected. */
 export type Matcher = (object: JsonObject) => boolean;
 
-interface Requirement {
+/** A requirement of a label selector. */
+export interface Requirement {
   readonly key: string;
   readonly operator: '=' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<';
   readonly values: readonly string[];
@@ -168,6 +169,10 @@ const operators: Readonly<Record<Requirement['operator'], Meets>> = {
 
 const meets = (labels: JsonObject, { key, operator, values }: Requirement): boolean =>
   operators[operator](Object.hasOwn(labels, key) ? stringAt(labels, key) : undefined, values);
+
+/** Parses a label selector. @throws {StatusError} 400 */
+export const labelRequirements = (text: string): readonly Requirement[] =>
+  text === '' ? [] : new LabelParser(text).parse();
 
 /** Parses a label selector; `''` selects everything. @throws {StatusError} 400 */
 export function labelMatcher(text: string): Matcher {

@@ -1,9 +1,15 @@
 import type { Clock } from '../base/clock.ts';
+import { AgentError } from '../base/errors.ts';
 import { Authenticator } from './authentication/authenticator.ts';
 import { RequestHeaders } from './authentication/request-headers.ts';
 import { TokenSigner } from './authentication/token-signer.ts';
-import { AlwaysAuthorizer } from './authorization/always.ts';
-import { Authorizer } from './authorization/authorizer.ts';
+import { PolicyListMode } from './authorization/abac.ts';
+import { alwaysAllow, alwaysDeny } from './authorization/always.ts';
+import { Authorizer, nodeMode, roleMode } from './authorization/authorizer.ts';
+import type { AuthorizationMode, AuthorizationModeName } from './authorization/mode.ts';
+import { NodeAuthorizer } from './authorization/node-authorizer.ts';
+import { RoleAuthorizer } from './authorization/roles.ts';
+import { WebhookMode, type WebhookModeDeps } from './authorization/webhook.ts';
 import { saveSecret } from './secrets.ts';
 import type { EmbeddedApiServerOptions } from './server-options.ts';
 import type { Store } from './storage/store.ts';
@@ -21,13 +27,43 @@ export const authenticatorOf = (
   });
 
 /** Returns what decides who may do what. */
-export const authorizerOf = (
-  { authorization = 'RBAC', clusterTrustBundles = false }: EmbeddedApiServerOptions,
-  store: Store,
-): Authorizer =>
-  authorization === 'RBAC'
-    ? new Authorizer(store, clusterTrustBundles)
-    : new AlwaysAuthorizer(store, authorization);
+export function authorizerOf(
+  options: EmbeddedApiServerOptions,
+  deps: WebhookModeDeps & { readonly store: Store },
+): Authorizer {
+  const { store } = deps;
+  const { abacPolicies, authorizationWebhook, clusterTrustBundles = false } = options;
+  const roles = new RoleAuthorizer(store);
+  const modeOf = (name: AuthorizationModeName): AuthorizationMode => {
+    switch (name) {
+      case 'AlwaysAllow':
+        return alwaysAllow;
+      case 'AlwaysDeny':
+        return alwaysDeny;
+      case 'Node':
+        return nodeMode(new NodeAuthorizer(store, clusterTrustBundles));
+      case 'RBAC':
+        return roleMode(roles);
+      case 'ABAC':
+        if (!abacPolicies) throw missing("ABAC's authorization policy file", 'abacPolicies');
+        return new PolicyListMode(abacPolicies.text, abacPolicies.file);
+      case 'Webhook':
+        if (!authorizationWebhook)
+          throw missing("Webhook's authorization config file", 'authorizationWebhook');
+        return new WebhookMode(authorizationWebhook, deps);
+    }
+  };
+  return new Authorizer(modesOf(options).map(modeOf), roles);
+}
+
+/** Returns the modes of a server, in their order. */
+export const modesOf = ({
+  authorization = 'RBAC',
+}: EmbeddedApiServerOptions): readonly AuthorizationModeName[] =>
+  authorization === 'RBAC' ? ['Node', 'RBAC'] : [authorization].flat();
+
+const missing = (what: string, option: string): AgentError =>
+  new AgentError('invalid_argument', `authorization-mode ${what} not passed (${option})`);
 
 /** Returns the signer of service account tokens, with configured keys or with one that is kept across runs. */
 export const signerOf = (

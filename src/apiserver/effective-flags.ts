@@ -1,9 +1,9 @@
+import { modesOf } from './access.ts';
 import { defaultIssuer } from './authentication/token-signer.ts';
 import type { EmbeddedApiServerOptions } from './server-options.ts';
 
 const defaults = {
   anonymous: true,
-  authorization: 'RBAC',
   controllers: true,
   dataDir: '',
   disableAdmissionPlugins: [],
@@ -24,11 +24,11 @@ const listed = (items: readonly string[]): string => `[${items.join(',')}]`;
  */
 export function effectiveFlags(options: EmbeddedApiServerOptions): Readonly<Record<string, string>> {
   const all = { ...defaults, ...options };
-  const { authorization, controllers } = all;
+  const { controllers } = all;
   const enabled = typeof controllers === 'boolean' ? [controllers ? '*' : 'none'] : controllers;
   return {
     'anonymous-auth': String(all.anonymous),
-    'authorization-mode': listed(authorization === 'RBAC' ? ['Node', 'RBAC'] : [authorization]),
+    'authorization-mode': listed(modesOf(options)),
     'bind-address': all.host,
     'disable-admission-plugins': listed(all.disableAdmissionPlugins),
     'disable-http2-serving': String(!all.http2),

@@ -103,7 +103,8 @@ export class EmbeddedApiServer {
   /**
    * Starts a server; resolves when it answers requests.
    *
-   * @throws {AgentError} `unavailable` when the port is in use; an {@link AuditPolicyError}; a {@link StorageError} for a data directory of another version, in use,
+   * @throws {AgentError} `unavailable` when the port is in use; an {@link AuditPolicyError} or
+   * {@link PolicyFileError}; a {@link StorageError} for a data directory of another version, in use,
    * damaged or not writable
    */
   static async start(options: EmbeddedApiServerOptions = {}): Promise<EmbeddedApiServer> {
@@ -120,7 +121,10 @@ export class EmbeddedApiServer {
     const services = serviceAddresses(store, random, range);
     const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();
-    const authorizer = authorizerOf(options, store);
+    const authorizer = loadOr(
+      () => authorizerOf(options, { store, clock, random, stopping: stopping.signal }),
+      store,
+    );
     const client = new WebhookClient({ store, clock, stopping: stopping.signal });
     const customs = new CustomResources(store, { client, random });
     const webhooks = webhookDeps({ client, authorizer, customs });

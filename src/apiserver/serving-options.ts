@@ -1,5 +1,7 @@
 import type { KeyPair } from '../pki/certificates.ts';
 import type { RequestHeaderOptions } from './authentication/request-headers.ts';
+import type { AuthorizationModeName } from './authorization/mode.ts';
+import type { AuthorizationWebhook } from './authorization/webhook.ts';
 import type { ServiceAccountKeys } from './authentication/token-signer.ts';
 
 /** Certificates, keys and modes that other programs bring along, as they do with kube-apiserver's flags. */
@@ -16,6 +18,10 @@ export interface ServingOptions {
   readonly requestHeaders?: RequestHeaderOptions;
   /** Keys and issuer of service account tokens. Default: a key of the server's own. */
   readonly serviceAccounts?: ServiceAccountKeys;
-  /** Who may do what. Default: `RBAC`, with the Node authorizer. */
-  readonly authorization?: 'RBAC' | 'AlwaysAllow' | 'AlwaysDeny';
+  /** Who may do what: modes in the order in which they are asked, as kube-apiserver has them; `RBAC` alone comes with `Node`. Default: `RBAC`. */
+  readonly authorization?: AuthorizationModeName | readonly AuthorizationModeName[];
+  /** Policies of the mode `ABAC`: a JSON object a line, as in kube-apiserver's policy file; required by the mode. */
+  readonly abacPolicies?: { readonly text: string; readonly file: string };
+  /** The service that the mode `Webhook` asks; required by the mode. */
+  readonly authorizationWebhook?: AuthorizationWebhook;
 }

@@ -7,6 +7,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { LogFormat, LogLevel } from '../options/agent/fields.ts';
 import { startControllers } from './controllers.ts';
+import { type AuthorizationFlags, authorizationSettings } from './authorization.ts';
 import { auditFile, auditPolicyIn } from './audit-file.ts';
 import { DataDirError } from './data-dir.ts';
 import { advertised, ownNames } from './own-addresses.ts';
@@ -32,6 +33,8 @@ export interface ApiServerOptions {
   readonly audit?: string;
   /** A file with a Policy of `audit.k8s.io/v1`; absent: each answered request is recorded at the level Metadata. */
   readonly auditPolicyFile?: string;
+  /** Who may do what. */
+  readonly authorization: AuthorizationFlags;
   /** Host names and addresses for the server's certificate. */
   readonly tlsSans: readonly string[];
   readonly logLevel: LogLevel;
@@ -62,12 +65,17 @@ export async function startApiServerCommand(
 ): Promise<RunningApiServer> {
   const logger = pinoLogger(options.logLevel, undefined, options.logFormat);
   const auditPolicy = policyOf(options, logger);
+  const authorization = await authorizationSettings(options.authorization);
   const target = kubeconfigTarget(options);
   const audit = options.audit === undefined ? undefined : auditFile(options.audit, context, '--audit');
   let server: EmbeddedApiServer | undefined;
   let stopControllers: () => Promise<void>;
   try {
-    server = await serve(options, logger, { ...(audit && { audit: audit.record }), ...auditPolicy });
+    server = await serve(options, logger, {
+      ...(audit && { audit: audit.record }),
+      ...auditPolicy,
+      ...authorization.options,
+    });
     if (options.crds.length > 0) {
       const { installCrds } = await import('../envtest/crds.ts');
       await installCrds(connectionOf(server), options.crds);
@@ -76,6 +84,7 @@ export async function startApiServerCommand(
     stopControllers = await startControllers(server, options.controllers, logger);
   } catch (reason) {
     await server?.stop();
+    await authorization.close();
     audit?.close();
     target.remove();
     throw reason;
@@ -87,6 +96,7 @@ export async function startApiServerCommand(
     stop: async () => {
       await stopControllers();
       await running.stop();
+      await authorization.close();
       audit?.close();
       target.remove();
     },
@@ -121,7 +131,7 @@ const connectionOf = (
 async function serve(
   options: ApiServerOptions,
   logger: Logger,
-  auditing: Pick<EmbeddedApiServerOptions, 'audit' | 'auditPolicy'>,
+  more: EmbeddedApiServerOptions,
 ): Promise<EmbeddedApiServer> {
   const { port, host, dataDir, controllers, disableAdmissionPlugins, advertiseAddress } = options;
   try {
@@ -134,7 +144,7 @@ async function serve(
       servingHosts: [...ownNames(host), ...options.tlsSans],
       logger,
       ...(dataDir !== undefined && { dataDir }),
-      ...auditing,
+      ...more,
     });
   } catch (reason) {
     if (reason instanceof StorageError && dataDir !== undefined)

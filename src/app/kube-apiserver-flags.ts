@@ -4,7 +4,9 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Flags of kube-apiserver 1.36 that this API server follows. */
 const followed = words(`
-  advertise-address audit-log-path audit-policy-file authorization-mode bind-address cert-dir client-ca-file disable-admission-plugins
+  advertise-address audit-log-path audit-policy-file authorization-mode
+  authorization-policy-file authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl
+  authorization-webhook-config-file authorization-webhook-version bind-address cert-dir client-ca-file disable-admission-plugins
   enable-admission-plugins endpoint-reconciler-type etcd-prefix etcd-servers requestheader-allowed-names requestheader-client-ca-file
   requestheader-extra-headers-prefix requestheader-group-headers requestheader-uid-headers
   requestheader-username-headers secure-port service-account-issuer service-account-key-file
@@ -13,8 +15,8 @@ const followed = words(`
 
 /** Flags with another authority over users or requests: without them the server would be open to other people. */
 export const unsupported: readonly string[] = words(`
-  authentication-config authentication-token-webhook-config-file authorization-config authorization-policy-file
-  authorization-webhook-config-file encryption-provider-config oidc-ca-file oidc-client-id oidc-groups-claim
+  authentication-config authentication-token-webhook-config-file authorization-config
+  encryption-provider-config oidc-ca-file oidc-client-id oidc-groups-claim
   oidc-groups-prefix oidc-issuer-url oidc-required-claim oidc-signing-algs oidc-username-claim oidc-username-prefix
   service-account-signing-endpoint
 `);
@@ -29,8 +31,7 @@ const ignored = words(`
   audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps
   audit-webhook-config-file audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size
   audit-webhook-truncate-max-event-size audit-webhook-version authentication-token-webhook-cache-ttl
-  authentication-token-webhook-version authorization-webhook-cache-authorized-ttl
-  authorization-webhook-cache-unauthorized-ttl authorization-webhook-version coordinated-leadership-lease-duration
+  authentication-token-webhook-version coordinated-leadership-lease-duration
   coordinated-leadership-renew-deadline coordinated-leadership-retry-period cors-allowed-origins debug-socket-path
   default-not-ready-toleration-seconds default-unreachable-toleration-seconds default-watch-cache-size
   delete-collection-workers disabled-metrics egress-selector-config-file emulated-version

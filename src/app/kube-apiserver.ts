@@ -6,6 +6,7 @@ import { pinoLogger } from '../base/pino-logger.ts';
 import { EmbeddedApiServer, type EmbeddedApiServerOptions, type TokenUser } from '../apiserver/index.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
+import { type AuthorizationSettings, authorizationSettings } from './authorization.ts';
 import { auditFile, auditPolicyIn } from './audit-file.ts';
 import { type EtcdStore, storePath } from './etcd.ts';
 import { type Flags, isSet, lastOf, listOf } from './go-flags.ts';
@@ -45,6 +46,7 @@ export async function startKubeApiServer(
 ): Promise<RunningKubeApiServer> {
   for (const name of unsupported)
     if (flags.has(name)) throw new AgentError('invalid_argument', `--${name} is not supported by podtender`);
+  const authorization = await authorizationOf(flags, context);
   const store = await storeOf(flags, context);
   const auditPolicy = policyOf(flags, context);
   const path = auditPolicy && lastOf(flags, 'audit-log-path');
@@ -54,6 +56,7 @@ export async function startKubeApiServer(
     const server = await EmbeddedApiServer.start({
       ...optionsOf(flags, context),
       ...store,
+      ...authorization.options,
       ...(audit && auditPolicy && { audit: audit.record, auditPolicy }),
       logger: pinoLogger(verbosity >= 4 ? 'debug' : 'warn', undefined, 'text'),
     });
@@ -61,10 +64,12 @@ export async function startKubeApiServer(
       url: server.url,
       stop: async () => {
         await server.stop();
+        await authorization.close();
         audit?.close();
       },
     };
   } catch (reason) {
+    await authorization.close();
     audit?.close();
     throw portError(reason, () => '--secure-port');
   }
@@ -99,7 +104,6 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     ...advertisedOf(flags, host),
     http2: !isSet(flags, 'disable-http2-serving', false),
     anonymous: isSet(flags, 'anonymous-auth', true),
-    authorization: authorizationOf(flags),
     ...(range !== undefined && { serviceClusterIpRange: range }),
     disableAdmissionPlugins: listOf(flags, 'disable-admission-plugins'),
     clientAuthorities: [
@@ -160,17 +164,18 @@ function portOf(flags: Flags): number {
   throw new AgentError('invalid_argument', `--secure-port ${text}: a number from 0 to 65535 is expected`);
 }
 
-function authorizationOf(flags: Flags): NonNullable<EmbeddedApiServerOptions['authorization']> {
-  const modes = flags.has('authorization-mode') ? listOf(flags, 'authorization-mode') : ['AlwaysAllow'];
-  const unknown = modes.find((mode) => !['RBAC', 'Node', 'AlwaysAllow', 'AlwaysDeny'].includes(mode));
-  if (unknown !== undefined)
-    throw new AgentError(
-      'invalid_argument',
-      `--authorization-mode ${unknown}: podtender supports RBAC, Node, AlwaysAllow and AlwaysDeny`,
-    );
-  if (modes.includes('AlwaysAllow')) return 'AlwaysAllow';
-  return modes.includes('RBAC') || modes.includes('Node') ? 'RBAC' : 'AlwaysDeny';
-}
+const authorizationOf = (flags: Flags, { clock }: LauncherContext): Promise<AuthorizationSettings> =>
+  authorizationSettings(
+    {
+      modes: flags.has('authorization-mode') ? listOf(flags, 'authorization-mode') : ['AlwaysAllow'],
+      policyFile: lastOf(flags, 'authorization-policy-file'),
+      webhookConfigFile: lastOf(flags, 'authorization-webhook-config-file'),
+      webhookVersion: lastOf(flags, 'authorization-webhook-version'),
+      authorizedTtl: lastOf(flags, 'authorization-webhook-cache-authorized-ttl'),
+      unauthorizedTtl: lastOf(flags, 'authorization-webhook-cache-unauthorized-ttl'),
+    },
+    clock,
+  );
 
 /** Returns the certificate of the flags, or of the files that a test environment has put into the certificate directory. */
 function servingOf(flags: Flags): EmbeddedApiServerOptions['servingCertificate'] {

@@ -43,6 +43,24 @@ export function addApiServer(
       'Policy (audit.k8s.io/v1) that says what --audit holds; default: each answered request at the level Metadata',
     )
     .option(
+      '--authorization-mode <list>',
+      'who may do what: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node, in the order in which they are asked; default: Node,RBAC',
+      commaList,
+      [],
+    )
+    .option('--authorization-policy-file <file>', 'policies of the mode ABAC, a JSON object a line')
+    .option(
+      '--authorization-webhook-config-file <file>',
+      'kubeconfig of the service that the mode Webhook asks',
+    )
+    .option('--authorization-webhook-version <version>', 'its SubjectAccessReviews: v1 or v1beta1', 'v1')
+    .option('--authorization-webhook-cache-authorized-ttl <duration>', 'how long it is not asked again', '5m')
+    .option(
+      '--authorization-webhook-cache-unauthorized-ttl <duration>',
+      'how long it is not asked again about what it has not allowed',
+      '30s',
+    )
+    .option(
       '--tls-san <name>',
       "host name or address for the server's certificate; repeatable",
       commaList,
@@ -121,12 +139,25 @@ function optionsOf(raw: Raw, cwd: string): ApiServerArguments {
     crds: list('crds').map((one) => join(resolve(cwd, one))),
     controllers: entriesOf(raw['controllers'], ['*']),
     disableAdmissionPlugins: list('disableAdmissionPlugins'),
+    authorization: authorizationOf(raw, path),
     tlsSans: list('tlsSan'),
     output: raw['output'] === 'json' ? 'json' : 'text',
     logLevel: raw['logLevel'] as LogLevel,
     logFormat: raw['logFormat'] as LogFormat,
   };
 }
+
+const authorizationOf = (
+  raw: Raw,
+  path: (name: string) => string | undefined,
+): ApiServerOptions['authorization'] => ({
+  modes: entriesOf(raw['authorizationMode'], ['Node', 'RBAC']),
+  policyFile: path('authorizationPolicyFile'),
+  webhookConfigFile: path('authorizationWebhookConfigFile'),
+  webhookVersion: String(raw['authorizationWebhookVersion']),
+  authorizedTtl: String(raw['authorizationWebhookCacheAuthorizedTtl']),
+  unauthorizedTtl: String(raw['authorizationWebhookCacheUnauthorizedTtl']),
+});
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 

@@ -28,6 +28,7 @@ async function clientOf(kubeconfig: string): Promise<HttpApiClient> {
 
 const options = (more: Partial<ApiServerOptions> = {}): ApiServerOptions => ({
   ...{ port: 0, host: '127.0.0.1', crds: [], controllers: ['*'], disableAdmissionPlugins: [], tlsSans: [] },
+  authorization: {},
   ...{ logLevel: 'silent', logFormat: 'text' },
   ...more,
 });

@@ -202,6 +202,44 @@ describe('kube-apiserver with the flags of envtest', () => {
     ]);
   });
 
+  test('the modes ABAC and Webhook, by the files of the flags', async () => {
+    const authorizer = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => {
+        const asked = JSON.parse(text) as { spec: { resourceAttributes?: { name?: string } } };
+        const isAllowed = request.url === '/authorize' && asked.spec.resourceAttributes?.name !== 'x';
+        response.setHeader('Content-Type', 'application/json');
+        response.end(JSON.stringify({ ...asked, status: { allowed: isAllowed } }));
+      });
+    });
+    await new Promise<void>((done) => authorizer.listen(0, '127.0.0.1', done));
+    const { port } = authorizer.address() as AddressInfo;
+    const kubeconfig = file(
+      'authorizer.yaml',
+      `apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{ name: a, cluster: { server: 'http://127.0.0.1:${port}/authorize' } }]
+users: [{ name: u, user: {} }]
+contexts: [{ name: c, context: { cluster: a, user: u } }]
+`,
+    );
+    const tokens = file('tokens.csv', 'secret,jane,1\n');
+    const args = ['--etcd-servers', etcd.urls[0] ?? '', '--token-auth-file', tokens];
+    const asked = await start([
+      ...[...args, '--authorization-mode', 'Webhook', '--authorization-webhook-config-file', kubeconfig],
+      ...['--authorization-webhook-version', 'v1', '--authorization-webhook-cache-authorized-ttl', '0'],
+    ]);
+    expect(await tryCreate({ server: asked.url, skipTlsVerify: true, token: 'secret' }, 'a')).toBe(201);
+    await running.pop()?.stop();
+    await new Promise((done) => authorizer.close(done));
+    const policies = file('policies', '{"user":"jane","resource":"namespaces"}\n');
+    const by = ['--authorization-mode', 'ABAC', '--authorization-policy-file', policies];
+    const listed = await start([...args, ...by, '--etcd-prefix', '/other']);
+    expect(await tryCreate({ server: listed.url, skipTlsVerify: true, token: 'secret' }, 'a')).toBe(201);
+  });
+
   test('beside another etcd, objects are in memory', async () => {
     const other = createServer((_request, response) => response.writeHead(404).end());
     await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
@@ -216,8 +254,24 @@ describe('kube-apiserver with the flags of envtest', () => {
     [['--etcd-servers', 'nowhere'], 'a URL is expected'],
     [['--service-cluster-ip-range', '10.0.0.0/31'], 'must be at least 8 IP addresses'],
     [['--oidc-issuer-url', 'https://x'], '--oidc-issuer-url is not supported by podtender'],
-    [['--authorization-mode', 'Webhook'], 'podtender supports RBAC, Node, AlwaysAllow and AlwaysDeny'],
     [['--audit-policy-file', '/none'], '--audit-policy-file /none: open /none: no such file'],
+    [
+      ['--authorization-mode', 'Webhook'],
+      "authorization-mode Webhook's authorization config file not passed",
+    ],
+    [
+      ['--authorization-mode', 'ABAC,Mine'],
+      /^\[authorization-mode ABAC's .*, authorization-mode "Mine" is not a valid/,
+    ],
+    [
+      ['--authorization-mode', 'RBAC,RBAC'],
+      'authorization-mode ["RBAC" "RBAC"] has mode specified more than once',
+    ],
+    [['--authorization-policy-file', 'f'], 'cannot specify --authorization-policy-file without mode ABAC'],
+    [
+      ['--authorization-mode=Webhook', '--authorization-webhook-config-file=/none'],
+      '--authorization-webhook-config-file /none: ',
+    ],
     [['--client-ca-file', '/none'], '--client-ca-file /none: '],
     [['--secure-port', 'x'], 'a number from 0 to 65535 is expected'],
   ])('%j is rejected', async (args, text) => {

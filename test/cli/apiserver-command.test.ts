@@ -22,6 +22,14 @@ test('without flags the server is in memory, on any port, with all controllers',
     host: '127.0.0.1',
     crds: [],
     controllers: ['*'],
+    authorization: {
+      modes: ['Node', 'RBAC'],
+      policyFile: undefined,
+      webhookConfigFile: undefined,
+      webhookVersion: 'v1',
+      authorizedTtl: '5m',
+      unauthorizedTtl: '30s',
+    },
     disableAdmissionPlugins: [],
     tlsSans: [],
     output: 'text',
@@ -32,7 +40,7 @@ test('without flags the server is in memory, on any port, with all controllers',
 
 test('lists may be repeated or have commas, and paths are relative to the working directory', async () => {
   const line =
-    '--crds crds --crds /abs/x.yaml --controllers *,-scheduler --tls-san a,b --tls-san c --audit log --audit-policy-file p';
+    '--crds crds --crds /abs/x.yaml --controllers *,-scheduler --tls-san a,b --tls-san c --audit log --audit-policy-file p --authorization-mode RBAC,ABAC --authorization-policy-file f';
   const { options } = await parse(
     ...line.split(' '),
     ...'--disable-admission-plugins ServiceAccount,LimitRanger --data-dir d --kubeconfig k --port 6443'.split(
@@ -45,6 +53,7 @@ test('lists may be repeated or have commas, and paths are relative to the workin
     tlsSans: ['a', 'b', 'c'],
     audit: '/home/me/log',
     auditPolicyFile: '/home/me/p',
+    authorization: { modes: ['RBAC', 'ABAC'], policyFile: '/home/me/f' },
     disableAdmissionPlugins: ['ServiceAccount', 'LimitRanger'],
     dataDir: '/home/me/d',
     kubeconfig: '/home/me/k',

@@ -26,7 +26,7 @@ import { taintNodesByCondition } from './node-taints.ts';
 
 /** What the built-in plug-ins use besides the request. */
 export interface PluginDeps {
-  readonly authorizer: Pick<Authorizer, 'decide'>;
+  readonly authorizer: Pick<Authorizer, 'decide' | 'decideNow'>;
   readonly webhooks: WebhookDeps;
   /** Returns the served kind of an apiVersion and kind: parameters of policies are of any. */
   readonly findKind: (apiVersion: string, kind: string) => Kind | undefined;
@@ -62,7 +62,10 @@ export const builtInPlugins = ({
 
 /** Dependencies of plug-ins that are never run. */
 const inert: PluginDeps = {
-  authorizer: { decide: () => ({ allowed: false, reason: '' }) },
+  authorizer: {
+    decide: () => ({ allowed: false, reason: '' }),
+    decideNow: () => ({ allowed: false, reason: '' }),
+  },
   findKind: () => undefined,
   webhooks: {
     client: { post: () => Promise.reject(new Error('no webhook is called')) },

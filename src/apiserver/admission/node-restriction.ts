@@ -24,7 +24,7 @@ import { checkLabels } from './node-labels.ts';
 import { isMirror } from './service-account.ts';
 import { checkTokenRequest } from './node-tokens.ts';
 
-type Rule = (node: string, attributes: Attributes) => void;
+type Rule = (node: string, attributes: Attributes) => void | Promise<void>;
 
 /**
  * Restricts nodes to their own objects: their Node, lease, CSINode and slices, mirror pods bound to them, the status of their pods and of
@@ -41,8 +41,8 @@ export function nodeRestriction(authorizer: Pick<Authorizer, 'decide'>): Admissi
       if (node === undefined) return undefined;
       if (node === '')
         throw refusal(attributes, `could not determine node from user ${JSON.stringify(user.name)}`);
-      rules.get(resourceOf(attributes.kind))?.(node, attributes);
-      return undefined;
+      const pending = rules.get(resourceOf(attributes.kind))?.(node, attributes);
+      return pending?.then(() => undefined);
     },
   };
 }
@@ -55,12 +55,7 @@ const rulesBy = (authorizer: Pick<Authorizer, 'decide'>): ReadonlyMap<string, Ru
     ['pods', podRule],
     ['nodes', nodeRule],
     ['persistentvolumeclaims', claimRule],
-    [
-      'serviceaccounts',
-      (node, attributes) => {
-        checkTokenRequest(node, attributes, authorizer);
-      },
-    ],
+    ['serviceaccounts', (node, attributes) => checkTokenRequest(node, attributes, authorizer)],
     ['leases.coordination.k8s.io', leaseRule],
     ['csinodes.storage.k8s.io', csiNodeRule],
     ['resourceslices.resource.k8s.io', sliceRule],

@@ -29,11 +29,11 @@ const migrated = new Map([
 ]);
 
 /** Allows a node to request tokens only for its own pods, and for audiences that the pod uses. @throws {StatusError} 403, 404 */
-export function checkTokenRequest(
+export async function checkTokenRequest(
   node: string,
   attributes: Attributes,
   authorizer: Pick<Authorizer, 'decide'>,
-): void {
+): Promise<void> {
   const { operation, subresource, namespace, context, object } = attributes;
   if (operation !== 'CREATE' || subresource !== 'token') return;
   const ref = objectAt(specOf(object), 'boundObjectRef');
@@ -50,14 +50,14 @@ export function checkTokenRequest(
     );
   if (specOf(pod)['nodeName'] !== node)
     throw refusal(attributes, 'node requested token bound to a pod scheduled on a different node');
-  checkAudience(pod, attributes, authorizer);
+  await checkAudience(pod, attributes, authorizer);
 }
 
-function checkAudience(
+async function checkAudience(
   pod: JsonObject,
   attributes: Attributes,
   authorizer: Pick<Authorizer, 'decide'>,
-): void {
+): Promise<void> {
   const { context, namespace, name, object } = attributes;
   const [audience = '', ...more] = listAt(specOf(object), 'audiences').map(textOf);
   if (more.length > 0) throw refusal(attributes, 'node may only request 0 or 1 audiences');
@@ -68,7 +68,7 @@ function checkAudience(
   const verb = 'request-serviceaccounts-token-audience';
   const { user } = context;
   const at = { user, verb, group: '', resource: audience, subresource: '', namespace, name };
-  if (authorizer.decide(at).allowed) return;
+  if ((await authorizer.decide(at)).allowed) return;
   throw refusal(
     attributes,
     `audience ${JSON.stringify(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,

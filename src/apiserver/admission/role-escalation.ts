@@ -34,11 +34,11 @@ export function roleEscalation(rights: Rights): AdmissionPlugin {
       subresource === '' &&
       (operation === 'CREATE' || operation === 'UPDATE') &&
       Object.hasOwn(checks, kind.resource),
-    admit(attributes) {
+    async admit(attributes) {
       const { object, oldObject, context, kind } = attributes;
       if (!object || context.user.groups.includes(administrators)) return undefined;
       if (oldObject && sameJson(withoutOwners(object), withoutOwners(oldObject))) return undefined;
-      checks[kind.resource as keyof typeof checks](rights, attributes, object);
+      await checks[kind.resource as keyof typeof checks](rights, attributes, object);
       return undefined;
     },
   };
@@ -55,11 +55,12 @@ const withoutOwners = (object: JsonObject): JsonObject =>
   });
 
 /** @throws {StatusError} 403 */
-function checkRole(rights: Rights, attributes: Attributes, role: JsonObject): void {
+async function checkRole(rights: Rights, attributes: Attributes, role: JsonObject): Promise<void> {
   const { context, kind, namespace, name, options } = attributes;
   const at = { user: context.user, group, subresource: '', namespace };
   const requested = options['kind'] === 'CreateOptions' ? '' : name;
-  if (rights.decide({ ...at, verb: 'escalate', resource: kind.resource, name: requested }).allowed) return;
+  const decision = await rights.decide({ ...at, verb: 'escalate', resource: kind.resource, name: requested });
+  if (decision.allowed) return;
   confirm(rights, attributes, rulesOf(role));
   if (!isAggregated(role) && !isAggregated(attributes.oldObject)) return;
   if (missingOf(rights, attributes, everything).missing.length > 0)
@@ -67,13 +68,13 @@ function checkRole(rights: Rights, attributes: Attributes, role: JsonObject): vo
 }
 
 /** @throws {StatusError} 403; 404 when the role does not exist */
-function checkBinding(rights: Rights, attributes: Attributes, binding: JsonObject): void {
+async function checkBinding(rights: Rights, attributes: Attributes, binding: JsonObject): Promise<void> {
   const { context, namespace } = attributes;
   const role = objectAt(binding, 'roleRef');
   const resource = stringAt(role, 'kind') === 'ClusterRole' ? 'clusterroles' : 'roles';
   const name = stringAt(role, 'name');
   const at = { user: context.user, group, subresource: '', namespace };
-  if (rights.decide({ ...at, verb: 'bind', resource, name }).allowed) return;
+  if ((await rights.decide({ ...at, verb: 'bind', resource, name })).allowed) return;
   const rules = rights.rulesOf(role, namespace);
   if (rules instanceof Error) throw rules;
   confirm(rights, attributes, rules);

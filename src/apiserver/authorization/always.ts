@@ -1,20 +1,19 @@
-import type { Decision } from './attributes.ts';
-import { Authorizer } from './authorizer.ts';
+import { allow, type AuthorizationMode, pass } from './mode.ts';
 
-/** Allows every request, or denies every request of users outside `system:masters`; as the modes AlwaysAllow and AlwaysDeny. */
-export class AlwaysAuthorizer extends Authorizer {
-  readonly #decision: Decision;
+/** Allows every request. */
+export const alwaysAllow: AuthorizationMode = {
+  decide: () => allow(),
+  rules: () => ({
+    rules: [
+      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+      { verbs: ['*'], nonResourceURLs: ['*'] },
+    ],
+    errors: [],
+  }),
+};
 
-  constructor(store: ConstructorParameters<typeof Authorizer>[0], mode: 'AlwaysAllow' | 'AlwaysDeny') {
-    super(store);
-    this.#decision =
-      mode === 'AlwaysAllow'
-        ? { allowed: true, reason: '' }
-        : { allowed: false, reason: 'Everything is forbidden.' };
-  }
-
-  override decide(at: Parameters<Authorizer['decide']>[0]): Decision {
-    if (at.user.groups.includes('system:masters')) return { allowed: true, reason: '' };
-    return this.#decision;
-  }
-}
+/** Allows no request that no other mode allows. */
+export const alwaysDeny: AuthorizationMode = {
+  decide: () => pass('Everything is forbidden.'),
+  rules: () => ({ rules: [], errors: [] }),
+};

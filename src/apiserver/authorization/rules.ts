@@ -14,7 +14,8 @@ export interface Rule {
 const has = (list: readonly string[] | undefined, value: string): boolean =>
   list !== undefined && (list.includes('*') || list.includes(value));
 
-const pathMatches = (pattern: string, path: string): boolean =>
+/** True when a pattern of a path fits: `*`, the path itself, or the beginning before a final `*`. */
+export const pathMatches = (pattern: string, path: string): boolean =>
   pattern === '*' ||
   pattern === path ||
   (pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, '')));

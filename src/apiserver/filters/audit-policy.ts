@@ -9,6 +9,7 @@ import {
 } from '../../kube/validation/field-error.ts';
 import { dns1123Subdomain } from '../../kube/validation/name-rules.ts';
 import type { Attributes } from '../authorization/attributes.ts';
+import { pathMatches } from '../authorization/rules.ts';
 import { type AuditLevel, auditLevels } from '../request/audit-record.ts';
 
 /** Stages of a request, in their order. */
@@ -236,7 +237,7 @@ function fits(rule: Rule, at: Attributes): boolean {
     return resources.length === 0 || resources.some((one) => fitsResource(one, at));
   }
   if (nonResourceURLs.length === 0) return true;
-  return path !== undefined && nonResourceURLs.some((url) => fitsPath(url, path));
+  return path !== undefined && nonResourceURLs.some((url) => pathMatches(url, path));
 }
 
 function fitsResource({ group, resources, resourceNames }: Resources, at: Attributes): boolean {
@@ -253,6 +254,3 @@ function fitsResource({ group, resources, resourceNames }: Resources, at: Attrib
       (subresource !== '' && one === `*/${subresource}`),
   );
 }
-
-const fitsPath = (url: string, path: string): boolean =>
-  url === '*' || url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, '')));

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import { goQuote } from '../../go/go-quote.ts';
 import { decodedPath } from '../../go/url-path.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
 import type { Attributes } from '../authorization/attributes.ts';
@@ -37,18 +39,31 @@ export function attributesOf({ user, method, path, query, target }: ApiRequest):
   const verb = verbOf(method, target, query);
   const none = { group: '', resource: '', subresource: '', namespace: '', name: '' };
   if (!target) return { user, verb, path: decodedPath(path), ...none };
-  const { group, resource, subresource, namespace } = target;
-  const fieldSelector = query.get('fieldSelector') ?? '';
+  const { group, version, resource, subresource, namespace } = target;
+  const [fieldSelector, labelSelector] = [query.get('fieldSelector') ?? '', query.get('labelSelector') ?? ''];
   const name = target.name || (collectionVerbs.has(verb) ? selectedName(fieldSelector) : '');
-  return { user, verb, group, resource, subresource, namespace, name, fieldSelector };
+  return { user, verb, group, version, resource, subresource, namespace, name, fieldSelector, labelSelector };
 }
 
-/** Rejects unauthorized requests with 403. */
+/** Answers a request about which no mode could judge. */
+function notJudged({ raw }: ApiRequest, response: ServerResponse, why: string): void {
+  response.writeHead(500, { 'Content-Type': 'text/plain; charset=utf-8', ...noSniff });
+  response.end(`Internal Server Error: ${goQuote(raw.url ?? '')}: ${why}\n`);
+}
+
+/** Rejects unauthorized requests with 403, and those that could not be judged with 500. */
 export const withAuthorization =
   (authorizer: Pick<Authorizer, 'decide'>, next: Handler): Handler =>
   async (request, response) => {
     const attributes = attributesOf(request);
-    const { allowed, reason } = authorizer.decide(attributes);
+    const pending = authorizer.decide(attributes);
+    const decision = pending instanceof Promise ? await pending : pending;
+    if (!decision.allowed && decision.error !== undefined) {
+      request.audit?.annotate('authorization.k8s.io/reason', 'internal error');
+      notJudged(request, response, decision.error);
+      return;
+    }
+    const { allowed, reason } = decision;
     request.audit?.annotate('authorization.k8s.io/decision', allowed ? 'allow' : 'forbid');
     request.audit?.annotate('authorization.k8s.io/reason', reason);
     if (!allowed) throw denied(attributes, reason);

@@ -48,32 +48,31 @@ export const withImpersonation =
   (authorizer: Pick<Authorizer, 'decide'>, next: Handler): Handler =>
   async (request, response) => {
     if (!isImpersonating(request.raw)) return next(request, response);
-    const user = impersonated(request.raw, attributesOf(request), (at) => authorizer.decide(at));
-    if (!user) return next(request, response);
+    const target = targetOf(request.raw);
+    if (isNothing(target)) return next(request, response);
+    const user = await impersonated(target, attributesOf(request), (at) => authorizer.decide(at));
     request.audit?.impersonates(user);
     return next({ ...request, user }, response);
   };
 
 /**
- * Returns the user that a request impersonates; `undefined`: none.
+ * Returns the user that a request impersonates.
  *
  * @param own attributes of the request with its own user
  * @throws {StatusError} 400, 403
  */
-function impersonated(
-  request: IncomingMessage,
+async function impersonated(
+  target: ImpersonatedUser,
   own: Attributes,
-  decide: (attributes: Attributes) => Decision,
-): User | undefined {
-  const target = targetOf(request);
-  if (isNothing(target)) return undefined;
+  decide: (attributes: Attributes) => Decision | Promise<Decision>,
+): Promise<User> {
   if (target.name === '') throw unnamed(target);
   const mode = modeOf(target);
   for (const attributes of checksOf(target, own.user)) {
-    const { allowed, reason } = decide(attributes);
+    const { allowed, reason } = await decide(attributes);
     if (allowed) continue;
     const limited = mode && { ...own, verb: `impersonate-on:${mode}:${own.verb}` };
-    throw limited ? denied(limited, decide(limited).reason) : denied(attributes, reason);
+    throw limited ? denied(limited, (await decide(limited)).reason) : denied(attributes, reason);
   }
   const { name, uid, extra } = target;
   return { name, groups: groupsOf(target), ...(uid && { uid }), extra };

@@ -40,6 +40,7 @@ function attributesOf(spec: JsonObject, user: User): Attributes {
     user,
     verb: stringAt(at, 'verb'),
     group: stringAt(at, 'group'),
+    version: stringAt(at, 'version'),
     resource: stringAt(at, 'resource'),
     subresource: stringAt(at, 'subresource'),
     namespace: stringAt(at, 'namespace'),
@@ -54,11 +55,20 @@ const namedUser = (spec: JsonObject): User => ({
   groups: listAt(spec, 'groups') as readonly string[],
 });
 
-function decided(authorizer: Authorizer, attributes: Attributes, spec: JsonObject): JsonObject {
-  const { allowed, reason } = authorizer.decide(attributes);
-  const evaluationError = reviewEvaluationError(spec);
+async function decided(
+  authorizer: Authorizer,
+  attributes: Attributes,
+  spec: JsonObject,
+): Promise<JsonObject> {
+  const decision = await authorizer.decide(attributes);
+  const { allowed, reason } = decision;
+  const errors = [decision.allowed ? undefined : decision.error, reviewEvaluationError(spec)].filter(
+    (text) => text !== undefined,
+  );
+  const evaluationError = errors.length > 1 ? `[${errors.join(', ')}]` : errors[0];
   return {
     allowed,
+    ...(!decision.allowed && decision.denied && { denied: true }),
     ...(reason && { reason }),
     ...(evaluationError !== undefined && { evaluationError }),
   };
@@ -115,20 +125,24 @@ export async function review(
       return { metadata: { creationTimestamp: seconds(at.now) }, status: { userInfo: userBody(at.user) } };
     case 'SelfSubjectAccessReview':
       checkSpec(object, false);
-      return { metadata: managed, spec, status: decided(deps.authorizer, attributesOf(spec, at.user), spec) };
+      return {
+        metadata: managed,
+        spec,
+        status: await decided(deps.authorizer, attributesOf(spec, at.user), spec),
+      };
     case 'SubjectAccessReview':
       checkSpec(object, true);
       return {
         metadata: managed,
         spec,
-        status: decided(deps.authorizer, attributesOf(spec, namedUser(spec)), spec),
+        status: await decided(deps.authorizer, attributesOf(spec, namedUser(spec)), spec),
       };
     case 'LocalSubjectAccessReview': {
       checkSpec(object, true, localFaults(spec, at.namespace));
       return {
         metadata: { ...managed, namespace: at.namespace },
         spec,
-        status: decided(deps.authorizer, attributesOf(spec, namedUser(spec)), spec),
+        status: await decided(deps.authorizer, attributesOf(spec, namedUser(spec)), spec),
       };
     }
     case 'SelfSubjectRulesReview':

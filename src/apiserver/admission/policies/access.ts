@@ -14,7 +14,7 @@ export function accessOf(
     object,
     context,
   }: Pick<Attributes, 'kind' | 'subresource' | 'namespace' | 'name' | 'object' | 'context'>,
-  authorizer: Pick<Authorizer, 'decide'>,
+  authorizer: Pick<Authorizer, 'decideNow'>,
 ): NonNullable<AdmissionInput['authorizer']> {
   const decisions = new Map<string, AccessDecision>();
   const decide = (check: AccessCheck): AccessDecision => {
@@ -29,10 +29,10 @@ export function accessOf(
   const decisionOn = ({ user = context.user, ...check }: AccessCheck): AccessDecision => {
     if (check.path === undefined) {
       const { labelSelector: _label, fieldSelector, path: _path, ...rest } = check;
-      return authorizer.decide({ user, ...rest, ...(fieldSelector !== '' && { fieldSelector }) });
+      return authorizer.decideNow({ user, ...rest, ...(fieldSelector !== '' && { fieldSelector }) });
     }
     const none = { group: '', resource: '', subresource: '', namespace: '', name: '' };
-    return authorizer.decide({ user, ...none, verb: check.verb, path: check.path });
+    return authorizer.decideNow({ user, ...none, verb: check.verb, path: check.path });
   };
   return {
     decide,

@@ -13,7 +13,7 @@ import type { Binding, Constraints, MutatingPolicy, ValidatingPolicy } from './p
 
 /** What the plug-ins of policies use. */
 export interface PolicyDeps {
-  readonly authorizer: Pick<Authorizer, 'decide'>;
+  readonly authorizer: Pick<Authorizer, 'decideNow'>;
   readonly objects: ServedObjects;
   /** Returns the served kind of an apiVersion and kind. */
   readonly findKind: (apiVersion: string, kind: string) => Kind | undefined;

@@ -29,7 +29,7 @@ export interface WebhookDeps {
   readonly client: Pick<WebhookClient, 'post'>;
   readonly objects: ServedObjects;
   /** Decides what match conditions ask of `authorizer`; absent: they have no such variable. */
-  readonly authorizer?: Pick<Authorizer, 'decide'>;
+  readonly authorizer?: Pick<Authorizer, 'decideNow'>;
   readonly metrics: WebhookMetrics;
 }
 

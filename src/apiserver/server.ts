@@ -15,8 +15,6 @@ import { roleEscalation } from './admission/role-escalation.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
 import { ServedObjects } from './apiextensions/served-objects.ts';
-import type { WebhookDeps } from './admission/webhooks/webhook-call.ts';
-import { WebhookMetrics } from './admission/webhooks/webhook-metrics.ts';
 import { WebhookClient } from './webhooks/webhook-client.ts';
 import { Scales } from './endpoints/handlers/scales.ts';
 import { Authority, type KeyPair } from '../pki/certificates.ts';
@@ -39,6 +37,7 @@ import { ServiceRange } from './registry/core/service-range.ts';
 import { serviceAddresses } from './registry/core/service-addresses.ts';
 import { loadSecrets, readKey } from './secrets.ts';
 import { seed } from './seed.ts';
+import { ServerMetrics } from './server-metrics.ts';
 import type { EmbeddedApiServerOptions } from './server-options.ts';
 import { compactRegularly } from './storage/compaction.ts';
 import { restoreSnapshot, type Snapshot, takeSnapshot } from './storage/snapshot.ts';
@@ -113,6 +112,7 @@ export class EmbeddedApiServer {
     checkPluginNames(disableAdmissionPlugins);
     const enabled = controllersOf(options);
     const range = rangeOf(options);
+    const audit = auditing(options);
     const store = openStore(options, logger);
     const secrets = loadOr(() => loadSecrets(options.dataDir, clock), store);
     const authority = loadOr(() => authorityOf(options.dataDir, secrets.ca), store);
@@ -127,10 +127,17 @@ export class EmbeddedApiServer {
     );
     const client = new WebhookClient({ store, clock, stopping: stopping.signal });
     const customs = new CustomResources(store, { client, random });
-    const webhooks = webhookDeps({ client, authorizer, customs });
-    const deps = { authorizer, webhooks, findKind: kindsBeside(customs) };
+    const metrics = new ServerMetrics(clock, store);
+    const webhooks = { client, authorizer, objects: new ServedObjects(customs), metrics: metrics.webhooks };
+    const deps = { authorizer, webhooks, metrics: metrics.admission, findKind: kindsBeside(customs) };
     const admission = chainOf(deps, disableAdmissionPlugins);
-    const resources = new ResourceApi({ world, stopping: stopping.signal, admission, customs });
+    const resources = new ResourceApi({
+      world,
+      stopping: stopping.signal,
+      admission,
+      customs,
+      watches: metrics.watches,
+    });
     const signer = signerOf(options, secrets.tokenKey);
     const identity = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
     const proxy = new KubeletProxy({ store, client: identity });
@@ -148,7 +155,7 @@ export class EmbeddedApiServer {
       random,
       world,
       admission,
-      ...auditing(options),
+      ...audit,
       resources,
       customs,
       scales: new Scales({ world, resources, admission, customs }),
@@ -156,7 +163,9 @@ export class EmbeddedApiServer {
       signer,
       flags: effectiveFlags(options),
       vitals: { store, stopping: stopping.signal },
-      families: () => webhooks.metrics.families(),
+      access: metrics.access,
+      requests: metrics.requests,
+      families: () => metrics.families(),
       clusterTrustBundles,
       ...(options.metricsApi && {
         metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),
@@ -248,27 +257,15 @@ const controllerSettings = (
   };
 };
 
-/** Returns what calls of webhooks use. */
-const webhookDeps = ({
-  customs,
-  ...deps
-}: Pick<WebhookDeps, 'client' | 'authorizer'> & { readonly customs: CustomResources }): WebhookDeps & {
-  readonly metrics: WebhookMetrics;
-} => ({
-  ...deps,
-  objects: new ServedObjects(customs),
-  metrics: new WebhookMetrics(),
-});
-
 /** Returns the chain of the plug-ins that are not disabled. */
 const chainOf = (
   deps: PluginDeps & { readonly authorizer: Authorizer },
   disabled: readonly string[],
 ): AdmissionChain =>
-  new AdmissionChain([
-    ...builtInPlugins(deps).filter(({ name }) => !disabled.includes(name)),
-    roleEscalation(deps.authorizer),
-  ]);
+  new AdmissionChain(
+    [...builtInPlugins(deps).filter(({ name }) => !disabled.includes(name)), roleEscalation(deps.authorizer)],
+    deps.metrics,
+  );
 
 /** Returns a look-up of served kinds, built-in or custom. */
 const kindsBeside =

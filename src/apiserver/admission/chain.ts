@@ -1,6 +1,8 @@
+import { systemClock } from '../../base/clock.ts';
 import { AgentError } from '../../base/errors.ts';
 import type { JsonObject } from '../../apimachinery/json.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import { AdmissionMetrics } from './admission-metrics.ts';
 import { WebhookMetrics } from './webhooks/webhook-metrics.ts';
 import type { WebhookDeps } from './webhooks/webhook-call.ts';
 import { mutatingPolicies } from './policies/mutating-policies.ts';
@@ -28,6 +30,7 @@ import { taintNodesByCondition } from './node-taints.ts';
 export interface PluginDeps {
   readonly authorizer: Pick<Authorizer, 'decide' | 'decideNow'>;
   readonly webhooks: WebhookDeps;
+  readonly metrics: AdmissionMetrics;
   /** Returns the served kind of an apiVersion and kind: parameters of policies are of any. */
   readonly findKind: (apiVersion: string, kind: string) => Kind | undefined;
 }
@@ -36,6 +39,7 @@ export interface PluginDeps {
 export const builtInPlugins = ({
   authorizer,
   webhooks,
+  metrics,
   findKind,
 }: PluginDeps): readonly AdmissionPlugin[] => [
   namespaceLifecycle,
@@ -52,9 +56,9 @@ export const builtInPlugins = ({
   certificateSubjectRestriction,
   defaultIngressClass,
   podResizeValidator,
-  mutatingPolicies({ authorizer, objects: webhooks.objects, findKind }),
+  mutatingPolicies({ authorizer, objects: webhooks.objects, findKind, metrics }),
   mutatingWebhooks(webhooks),
-  validatingPolicies({ authorizer, objects: webhooks.objects, findKind }),
+  validatingPolicies({ authorizer, objects: webhooks.objects, findKind, metrics }),
   validatingWebhooks(webhooks),
   // last, so that rejected objects are not charged
   resourceQuota,
@@ -67,6 +71,7 @@ const inert: PluginDeps = {
     decideNow: () => ({ allowed: false, reason: '' }),
   },
   findKind: () => undefined,
+  metrics: new AdmissionMetrics(systemClock),
   webhooks: {
     client: { post: () => Promise.reject(new Error('no webhook is called')) },
     objects: {
@@ -113,13 +118,18 @@ export class AdmissionChain {
   /** Plug-ins by operation, kind and subresource. */
   readonly #chosen = new Map<string, readonly AdmissionPlugin[]>();
 
-  constructor(plugins: readonly AdmissionPlugin[]) {
+  readonly #metrics: AdmissionMetrics;
+
+  constructor(plugins: readonly AdmissionPlugin[], metrics = new AdmissionMetrics(systemClock)) {
     this.#plugins = plugins;
+    this.#metrics = metrics;
   }
 
   /** Begins the admission of one write. */
   begin(admissible: Admissible): Admitting {
     const plugins = this.#pluginsFor(admissible);
+    const { operation } = admissible;
+    const metrics = this.#metrics;
     let effects: (() => void)[] = [];
     const run = { again: false, isRequested: false };
     const reinvocation = {
@@ -138,7 +148,13 @@ export class AdmissionChain {
       onCommit,
     });
     const pass = (object: JsonObject | undefined): JsonObject | undefined | Promise<JsonObject | undefined> =>
-      inTurn(plugins, object, (plugin, at) => plugin.admit?.(attributesOf(at)));
+      inTurn(
+        plugins,
+        object,
+        (plugin, at) =>
+          plugin.admit &&
+          metrics.plugin(plugin.name, 'admit', operation, () => plugin.admit?.(attributesOf(at))),
+      );
     const again = (object: JsonObject | undefined): ReturnType<typeof pass> => {
       if (!run.isRequested || run.again) return object;
       run.again = true;
@@ -146,16 +162,22 @@ export class AdmissionChain {
       return pass(object);
     };
     return {
-      mutate(object) {
-        const changed = pass(object);
-        return changed instanceof Promise ? changed.then(again) : again(changed);
-      },
+      mutate: (object) =>
+        metrics.step('admit', operation, () => {
+          const changed = pass(object);
+          return changed instanceof Promise ? changed.then(again) : again(changed);
+        }),
       validate: (object) =>
         done(
-          inTurn(plugins, object, (plugin, at) => {
-            const judged = plugin.validate?.(attributesOf(at));
-            return judged instanceof Promise ? judged.then(() => undefined) : undefined;
-          }),
+          metrics.step('validate', operation, () =>
+            inTurn(plugins, object, (plugin, at) => {
+              if (!plugin.validate) return undefined;
+              const judge = (): ReturnType<NonNullable<AdmissionPlugin['validate']>> =>
+                plugin.validate?.(attributesOf(at));
+              const judged = metrics.plugin(plugin.name, 'validate', operation, judge);
+              return judged instanceof Promise ? judged.then(() => undefined) : undefined;
+            }),
+          ),
         ),
       commit() {
         for (const effect of effects) effect();

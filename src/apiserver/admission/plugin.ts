@@ -45,7 +45,7 @@ export interface Attributes {
 /** Attributes of one request, without the members that belong to a run of the chain. */
 export type Admissible = Omit<Attributes, 'reinvocation' | 'onCommit'>;
 
-type MaybePromise<T> = T | Promise<T>;
+export type MaybePromise<T> = T | Promise<T>;
 
 /**
  * One admission plug-in, named as in kube-apiserver's `--disable-admission-plugins`. Both steps may be asynchronous; a write whose object

@@ -20,12 +20,14 @@ import { fieldMatcher, fieldTerms, labelMatcher, type Matcher } from '../../apim
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { Strategy } from '../registry/strategy.ts';
 import type { World, WriteContext } from '../request/write-context.ts';
+import type { WatchMetrics } from './handlers/watch-metrics.ts';
 import { entryText, viewFor, viewOne } from './views.ts';
 
 export interface ResourceApiDeps {
   readonly world: World;
   readonly stopping: AbortSignal;
   readonly admission: AdmissionChain;
+  readonly watches: WatchMetrics;
   /** Kinds that CustomResourceDefinitions declare. */
   readonly customs: CustomResources;
 }

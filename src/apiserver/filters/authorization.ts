@@ -6,6 +6,7 @@ import type { Attributes } from '../authorization/attributes.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { type ApiRequest, verbOf } from '../request/request.ts';
 import type { Handler } from '../request/handler.ts';
+import type { AccessMetrics } from './access-metrics.ts';
 import { noSniff } from '../request/headers.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 
@@ -53,11 +54,13 @@ function notJudged({ raw }: ApiRequest, response: ServerResponse, why: string): 
 
 /** Rejects unauthorized requests with 403, and those that could not be judged with 500. */
 export const withAuthorization =
-  (authorizer: Pick<Authorizer, 'decide'>, next: Handler): Handler =>
+  (authorizer: Pick<Authorizer, 'decide'>, metrics: AccessMetrics, next: Handler): Handler =>
   async (request, response) => {
+    const since = metrics.now();
     const attributes = attributesOf(request);
     const pending = authorizer.decide(attributes);
     const decision = pending instanceof Promise ? await pending : pending;
+    metrics.decided(decision, since);
     if (!decision.allowed && decision.error !== undefined) {
       request.audit?.annotate('authorization.k8s.io/reason', 'internal error');
       notJudged(request, response, decision.error);

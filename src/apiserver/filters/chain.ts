@@ -4,6 +4,8 @@ import type { Authenticator } from '../authentication/authenticator.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Entrance, Handler } from '../request/handler.ts';
 import { type AuditSink, failedAuthenticationAudit, withAudit } from './audit.ts';
+import type { AccessMetrics } from './access-metrics.ts';
+import type { RequestMetrics } from './request-metrics.ts';
 import type { AuditPolicy } from './audit-policy.ts';
 import { withAuthentication } from './authentication.ts';
 import { withAuthorization } from './authorization.ts';
@@ -16,6 +18,8 @@ export interface FilterDeps {
   readonly random: Random;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly authorizer: Pick<Authorizer, 'decide'>;
+  readonly access: AccessMetrics;
+  readonly requests: RequestMetrics;
   /** Receives audit events; absent: no auditing. */
   readonly audit?: AuditSink;
   /** Absent: an event of the level Metadata when a request has been answered. */
@@ -28,11 +32,12 @@ export interface FilterDeps {
 
 /**
  * Returns the filters that every request passes before it is handled, from the outside in: authentication → audit → faults of a test →
- * impersonation → authorization → flow. A filter rejects by throwing a StatusError.
+ * impersonation → authorization → flow → metrics. A filter rejects by throwing a StatusError.
  */
 export const filterChain = (deps: FilterDeps, handler: Handler): Entrance =>
   withAuthentication(
     deps.authenticator,
+    deps.access,
     failedAuthenticationAudit(deps),
     withAudit(
       deps,
@@ -41,7 +46,11 @@ export const filterChain = (deps: FilterDeps, handler: Handler): Entrance =>
         deps.clock,
         withImpersonation(
           deps.authorizer,
-          withAuthorization(deps.authorizer, withFlowControl(deps.flow, handler)),
+          withAuthorization(
+            deps.authorizer,
+            deps.access,
+            withFlowControl(deps.flow, deps.requests.counting(handler)),
+          ),
         ),
       ),
     ),

@@ -4,6 +4,7 @@ import { labelSelectorMatches } from '../../../kube/label-selector.ts';
 import type { AdmissionInput } from '../../cel/admission/variables.ts';
 import type { Authorizer } from '../../authorization/authorizer.ts';
 import { keyOf, type Store } from '../../storage/store.ts';
+import type { AdmissionMetrics } from '../admission-metrics.ts';
 import type { Attributes } from '../plugin.ts';
 import { kindSeen, type Matched, namespaceIn } from '../webhooks/matching.ts';
 import { requestOf, type ReviewedObjects, typedAs } from '../webhooks/review.ts';
@@ -15,6 +16,7 @@ import type { Binding, Constraints, MutatingPolicy, ValidatingPolicy } from './p
 export interface PolicyDeps {
   readonly authorizer: Pick<Authorizer, 'decideNow'>;
   readonly objects: ServedObjects;
+  readonly metrics: AdmissionMetrics;
   /** Returns the served kind of an apiVersion and kind. */
   readonly findKind: (apiVersion: string, kind: string) => Kind | undefined;
 }

@@ -4,6 +4,7 @@ import type { Kind } from '../../../apimachinery/kinds.ts';
 import { forbidden, StatusError } from '../../../apimachinery/status-error.ts';
 import { Budget } from '../../cel/admission/expressions.ts';
 import { admittedName } from '../../storage/names.ts';
+import type { PolicyFault } from '../admission-metrics.ts';
 import type { AdmissionPlugin, Attributes, Reinvocation } from '../plugin.ts';
 import { Reinvocations } from '../webhooks/reinvocations.ts';
 import { typedAs } from '../webhooks/review.ts';
@@ -115,9 +116,16 @@ class Round {
     const called = { uid, reinvocable: policy.reinvocable };
     const before = this.#current.object;
     if (reinvocation.again && !this.#reinvocations.isDue(called)) return;
+    const since = this.#deps.metrics.now();
+    const count = (fault: PolicyFault): void => {
+      const check = { policy: policy.name, binding: binding.name, fault, action: 'allow', since } as const;
+      this.#deps.metrics.checked('mutating', check);
+    };
     try {
       if (!this.#mutate(invocation, oldObject)) return;
+      count('no_error');
     } catch (reason) {
+      count('invalid_error');
       if (reason instanceof StatusError && reason.code >= 500) throw reason;
       if (!policy.ignoresFailures)
         this.#refused.push({ text: refusedBy(policy, binding.name, messageOf(reason)), reason: 'Invalid' });

@@ -4,6 +4,7 @@ import { Budget, OutOfBudget } from '../../cel/admission/expressions.ts';
 import type { AdmissionInput } from '../../cel/admission/variables.ts';
 import type { Activation } from '../../cel/eval/frame.ts';
 import { admittedName } from '../../storage/names.ts';
+import type { AdmissionMetrics, PolicyAction, PolicyFault } from '../admission-metrics.ts';
 import type { AdmissionPlugin, Attributes } from '../plugin.ts';
 import { isReviewed } from '../webhooks/validating-webhooks.ts';
 import {
@@ -28,6 +29,8 @@ interface Denial {
   readonly message: string;
   readonly reason: string;
   readonly index: number;
+  /** Whether the expression could not be evaluated. */
+  readonly isFault?: true;
 }
 
 interface Findings {
@@ -74,7 +77,8 @@ function denialOf(
 ): Denial | undefined {
   const { budget, variables } = evaluation;
   const { value, error } = budget.evaluate(validation.compiled, variables);
-  if (error !== undefined) return ignoresFailures ? undefined : { message: error, reason: 'Invalid', index };
+  if (error !== undefined)
+    return ignoresFailures ? undefined : { message: error, reason: 'Invalid', index, isFault: true };
   if (value === true) return undefined;
   return { message: messageOf(validation, evaluation), reason: validation.reason, index };
 }
@@ -166,6 +170,31 @@ function report(
   return refused;
 }
 
+/** Counts what one invocation came to: allowed, or each action on a failed expression. */
+function measure(
+  { policy, binding }: PolicyInvocation<ValidatingPolicy>,
+  { denials, broken }: Findings,
+  since: number,
+  metrics: AdmissionMetrics,
+): void {
+  const count = (fault: PolicyFault, action: PolicyAction): void => {
+    metrics.checked('validating', { policy: policy.name, binding: binding.name, fault, action, since });
+  };
+  if (denials.length === 0 && broken.length === 0) count('no_error', 'allow');
+  for (const _text of broken) count('invalid_error', 'deny');
+  for (const { isFault } of denials)
+    for (const action of binding.actions) {
+      const named = actions.get(action);
+      if (named) count(isFault ? 'invalid_error' : 'no_error', named);
+    }
+}
+
+const actions: ReadonlyMap<string, PolicyAction> = new Map([
+  ['Deny', 'deny'],
+  ['Warn', 'warn'],
+  ['Audit', 'audit'],
+]);
+
 const failuresOf = (failures: readonly PolicyFailure<ValidatingPolicy>[]): Refused[] =>
   failures.flatMap(({ policy, binding, message }) =>
     policy.ignoresFailures ? [] : [{ policy, binding: binding?.name, message, reason: 'Invalid' }],
@@ -186,7 +215,9 @@ function judge(
   const annotations = new Map<string, Set<string>>();
   for (const invocation of invocations) {
     const input = inputOf(attributes, invocation, reviewed.get(invocation.kind) ?? {}, deps);
+    const since = deps.metrics.now();
     const found = evaluate(invocation.policy, input);
+    measure(invocation, found, since, deps.metrics);
     refused.push(...report(attributes, invocation, found));
     for (const [key, value] of found.annotations) {
       const full = `${invocation.policy.name}/${key}`;

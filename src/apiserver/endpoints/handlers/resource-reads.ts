@@ -85,7 +85,7 @@ export class ResourceReads {
     const { store, clock, random } = this.#deps.world;
     const { as, ...plain } = representation;
     const one = as === 'PartialObjectMetadataList' ? plain : representation;
-    const { stopping, customs } = this.#deps;
+    const { stopping, customs, watches } = this.#deps;
     const replacement = customs.replacementOf(exchange.kind);
     const { raw, upgrading } = exchange.request;
     const isText = one.format !== 'protobuf';
@@ -104,6 +104,7 @@ export class ResourceReads {
         random,
         stopping,
         replacement,
+        sent: watches.of(exchange.kind),
       },
       outlet,
     ).run();

@@ -21,6 +21,8 @@ export interface WatchRequest {
   readonly random: { float(): number };
   /** Ends every watch when the server stops. */
   readonly stopping: AbortSignal;
+  /** Counts an event by its size. */
+  readonly sent: (size: number) => void;
   /** Ends the watch, after the changes that are written already, when the definition of its kind changes. */
   readonly replacement: AbortSignal | undefined;
 }
@@ -285,6 +287,7 @@ export class Watch {
   #write(text: string | Buffer): void {
     if (this.#closed) return;
     this.#outlet.write(text);
+    this.#request.sent(text.length);
     if (this.#outlet.waiting > backlogMost) {
       this.#end();
       this.#outlet.destroy();

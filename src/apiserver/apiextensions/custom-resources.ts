@@ -24,13 +24,18 @@ interface Served {
   readonly replacement: AbortController;
 }
 
+/** Returns the place of a kind in paths. No part of it contains a slash. */
+const placeOf = (group: string, version: string, resource: string): string =>
+  `${group}/${version}/${resource}`;
+
 const acceptedNamesOf = (definition: JsonObject): unknown => objectAt(definition, 'status')['acceptedNames'];
 
 /** Reports whether watches of a definition's objects go on in its next state. */
 const keepsWatches = (a: JsonObject, b: JsonObject): boolean =>
-  stringAt(metadataOf(a), 'uid') === stringAt(metadataOf(b), 'uid') &&
-  sameJson(a['spec'], b['spec']) &&
-  sameJson(acceptedNamesOf(a), acceptedNamesOf(b));
+  a === b ||
+  (stringAt(metadataOf(a), 'uid') === stringAt(metadataOf(b), 'uid') &&
+    sameJson(a['spec'], b['spec']) &&
+    sameJson(acceptedNamesOf(a), acceptedNamesOf(b)));
 
 /** Whether two states of a definition serve the same. */
 const servesSame = (a: JsonObject, b: JsonObject): boolean =>
@@ -52,6 +57,7 @@ export class CustomResources {
   #served = new Map<string, Served>();
   #kinds: readonly Kind[] = [];
   #all: readonly CustomKind[] = [];
+  #byPlace: ReadonlyMap<string, Kind> = new Map();
   readonly #strategies = new WeakMap<Kind, Strategy>();
   readonly #customs = new WeakMap<Kind, CustomKind>();
   readonly #replacements = new WeakMap<Kind, AbortSignal>();
@@ -83,6 +89,9 @@ export class CustomResources {
       }
     this.#all = [...now.values()].flatMap(({ kinds }) => kinds);
     this.#kinds = this.#all.map(({ kind }) => kind);
+    this.#byPlace = new Map(
+      this.#kinds.map((kind) => [placeOf(kind.group, kind.version, kind.resource), kind]),
+    );
     for (const [key, { replacement }] of before)
       if (now.get(key)?.replacement !== replacement) replacement.abort();
   }
@@ -99,12 +108,7 @@ export class CustomResources {
 
   /** Finds a served kind, built in or not, by its place in a path. */
   find(group: string, version: string, resource: string): Kind | undefined {
-    return (
-      findKind(group, version, resource) ??
-      this.#kinds.find(
-        (kind) => kind.group === group && kind.version === version && kind.resource === resource,
-      )
-    );
+    return findKind(group, version, resource) ?? this.#byPlace.get(placeOf(group, version, resource));
   }
 
   /** What is special about a custom kind. */

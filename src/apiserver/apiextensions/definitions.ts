@@ -11,7 +11,7 @@ import { keepManaged } from '../../apimachinery/managed-fields/managed-fields.ts
 import { systemContext } from '../controllers/controllers.ts';
 import type { ResourceApi } from '../endpoints/handlers/resource-api.ts';
 import type { World } from '../request/write-context.ts';
-import { withAcceptedNames } from './definition-names.ts';
+import { conditionOf, withAcceptedNames } from './definition-names.ts';
 import { cleanupFinalizer, definitionKind, othersThan } from './definition-strategy.ts';
 
 interface Deps {
@@ -22,6 +22,8 @@ interface Deps {
 /** Looks after CustomResourceDefinitions: hands names on that come free, and removes definitions with their resources. */
 export class Definitions {
   readonly #deps: Deps;
+  /** States of definitions that have all names they ask for: what others do changes nothing about them. */
+  readonly #settled = new WeakSet<JsonObject>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -48,9 +50,10 @@ export class Definitions {
     const { store, clock } = this.#deps.world;
     for (const { object } of [...store.list(definitionKind.storage)]) {
       if (isLeaving(object)) this.#finalize(object);
-      else {
+      else if (!this.#settled.has(object)) {
         const next = withAcceptedNames(object, othersThan(store, nameOf(object)), clock.now());
         if (next !== object) store.put(definitionKind.storage, keepManaged(next, object));
+        else if (conditionOf(object, 'NamesAccepted')?.['status'] === 'True') this.#settled.add(object);
       }
     }
   }

@@ -5,7 +5,7 @@ export class Slots {
   readonly #waiting = new Set<() => void>();
 
   /** @param limit default: every job runs at once */
-  constructor(limit = Number.POSITIVE_INFINITY) {
+  constructor(limit: number = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
 

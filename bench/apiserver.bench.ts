@@ -336,6 +336,7 @@ async function watching(): Promise<void> {
   }
   const all = new Map<Side, Watches>();
   await row(`memory of ${watches} watches`, async (side) => {
+    await sleep(quietMs);
     const before = side.server.memory()[0] ?? 0;
     const opened = new Watches();
     all.set(side, opened);

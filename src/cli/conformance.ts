@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { Clock } from '../base/clock.ts';
 import { AgentError, messageOf } from '../base/errors.ts';
-import { clauseLine, junit, summaryLine } from '../conformance/report.ts';
+import { clauseLines, junit, missingLines, type ReportScreen, summaryLine } from '../conformance/report.ts';
 import { type ClauseResult, runProviderClauses } from '../conformance/runner.ts';
 import type { MakeWorld } from '../conformance/world.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -18,6 +20,15 @@ export interface ConformanceOptions {
   readonly runtime: { readonly endpoint?: string; readonly image?: string };
 }
 
+/** What the command is run with. */
+export interface ConformanceDeps {
+  /** Prints a line. */
+  readonly say: (line: string) => unknown;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Default: lines are neither wrapped nor coloured. */
+  readonly screen?: ReportScreen;
+}
+
 /**
  * conformance runs the laws for providers and prints each as it is done; the last line reads `N passed, N failed`.
  *
@@ -27,7 +38,7 @@ export interface ConformanceOptions {
 export async function conformance(
   options: Omit<ConformanceOptions, 'runtime'>,
   make: MakeWorld,
-  say: (line: string) => unknown,
+  { say, clock, screen = {} }: ConformanceDeps,
 ): Promise<number> {
   const { provider, focus, output, realTime } = options;
   const isJson = output === 'json';
@@ -40,15 +51,18 @@ export async function conformance(
     }
     if (result.area !== area) say(result.area);
     area = result.area;
-    say(clauseLine(result));
+    for (const line of clauseLines(result, screen)) say(line);
   };
+  const startedAt = new Date(clock.now()).toISOString().slice(0, 19);
   const results = await runProviderClauses(make, { ...(focus !== undefined && { focus }), onResult });
   if (results.length === 0)
     throw new AgentError(
       'invalid_argument',
       `--focus ${focus ?? ''}: no law has this in its name, area or rule`,
     );
-  if (options.junit !== undefined) write(options.junit, junit(results, provider));
+  if (options.junit !== undefined)
+    write(options.junit, junit(results, { provider, startedAt, hostname: hostname() }));
+  if (!isJson) for (const line of missingLines(results, screen)) say(line);
   say(summaryLine(results));
   return results.some(({ outcome }) => outcome === 'failed') ? exitCodes.failed : exitCodes.ok;
 }

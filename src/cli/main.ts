@@ -77,13 +77,18 @@ const commandsOf = (code: CodeCache | undefined, load: StartContext['load']): Co
     return validateFiles(files, (line) => process.stdout.write(`${line}\n`), verdicts);
   },
   async conformance(options) {
-    const [{ conformance }, { conformanceSubject }] = await Promise.all([
+    const [{ conformance }, { conformanceSubject }, { systemClock: clock }] = await Promise.all([
       import('./conformance.ts'),
       import('../app/conformance-world.ts'),
+      import('../base/clock.ts'),
     ]);
     const subject = await conformanceSubject(options.provider, { ...options, cwd: process.cwd(), load });
     const say = (line: string): unknown => process.stdout.write(`${line}\n`);
-    return conformance({ ...options, realTime: subject.isRealTime }, subject.make, say);
+    const { isTTY, columns } = process.stdout;
+    const screen = isTTY ? { columns, colour: !process.env['NO_COLOR'] } : {};
+    return conformance({ ...options, realTime: subject.isRealTime }, subject.make, {
+      ...{ say, clock, screen },
+    });
   },
   async explain(options) {
     const { explain } = await import('./explain.ts');

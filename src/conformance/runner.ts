@@ -46,6 +46,8 @@ export interface ClauseResult extends Pick<Clause, 'name' | 'area' | 'rule' | 'l
   readonly outcome: 'passed' | 'failed' | 'not applicable';
   /** What was seen, of one that failed; what the provider lacks, of one that does not apply. */
   readonly detail?: string;
+  /** How long it took, ms of real time. */
+  readonly ms: number;
 }
 
 /** Which clauses are run. */
@@ -66,18 +68,24 @@ const selected = ({ name, area, rule }: Clause, focus: string): boolean =>
  */
 export async function runClause(clause: Clause, make: MakeWorld): Promise<ClauseResult> {
   const { name, area, rule, law } = clause;
+  const startedAt = performance.now();
+  const verdict = await verdictOn(clause, make);
+  return { ...{ name, area, rule, law }, ...verdict, ms: Math.round(performance.now() - startedAt) };
+}
+
+async function verdictOn(clause: Clause, make: MakeWorld): Promise<Pick<ClauseResult, 'outcome' | 'detail'>> {
   const result = await make();
   const world: ProviderWorld = 'provider' in result ? result : { provider: result };
   const trial = new Trial(world);
   try {
     const lacks = clause.needs?.(world);
-    if (lacks !== undefined) return { name, area, rule, law, outcome: 'not applicable', detail: lacks };
+    if (lacks !== undefined) return { outcome: 'not applicable', detail: lacks };
     await clause.check(trial);
     await trial.end();
-    return { name, area, rule, law, outcome: 'passed' };
+    return { outcome: 'passed' };
   } catch (reason) {
     const outcome = reason instanceof InapplicableClause ? 'not applicable' : 'failed';
-    return { name, area, rule, law, outcome, detail: messageOf(reason) };
+    return { outcome, detail: messageOf(reason) };
   } finally {
     await trial.stop().catch(() => undefined);
     await world.close?.(trial.uids);

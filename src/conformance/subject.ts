@@ -7,7 +7,7 @@ import type { NodeProvider, PodProvider, PodSyncResult } from '../provider/provi
 import type { ContainerRef } from '../provider/refs.ts';
 import { AgentNode } from './agent-node.ts';
 import { TrialNode } from './trial-node.ts';
-import { type Ability, type Behaviour, BrokenClause, type ProviderWorld } from './world.ts';
+import { type Ability, type Behaviour, BrokenClause, type ProviderWorld, soonMsOf } from './world.ts';
 import {
   emptyPodStatus,
   type RuntimeContainerStatus,
@@ -31,6 +31,12 @@ export const needing =
   ({ provider, abilities: has = [] }) =>
     abilities.filter((ability) => !has.includes(ability)).map((ability) => abilityTexts[ability])[0] ??
     methods.find((method) => provider[method] === undefined);
+
+/** The exit code of a program that the signal TERM ended since it had not set its trap yet. */
+export const endedByTerm = 143;
+
+/** How long a shell may take until it has set its trap, ms: more and more, as {@link Trial.patiently} takes it. */
+export const trapMs: readonly number[] = [500, 3000, 15_000];
 
 /** A law that providers keep. */
 export interface Clause {
@@ -248,7 +254,7 @@ export class Trial {
   }
 
   /** Lets time pass until `done` settles. @throws {BrokenClause} after `withinMs` */
-  async during<T>(done: Promise<T>, withinMs = 60_000): Promise<T> {
+  async during<T>(done: Promise<T>, withinMs: number = 3 * this.soonMs): Promise<T> {
     const seen = { settled: false };
     const end = (): void => {
       seen.settled = true;
@@ -267,8 +273,32 @@ export class Trial {
     await settle();
   }
 
+  /**
+   * Looks for something that lasts for a time only, which a slow machine can miss: again with more time until the look was early enough.
+   * In simulated time the first is enough.
+   *
+   * @param look gets the time, ms; returns false when it came too late
+   * @throws {BrokenClause} when all times were too short
+   */
+  async patiently(times: readonly number[], look: (ms: number) => Promise<boolean>): Promise<void> {
+    const tried = this.isFakeTime ? times.slice(0, 1) : times.filter((ms) => ms <= this.soonMs);
+    for (const ms of tried) if (await look(ms)) return;
+    throw new BrokenClause(
+      `it was over before it was seen, although it lasted up to ${tried.at(-1) ?? 0} ms`,
+    );
+  }
+
+  /** How long to wait for what should happen soon, ms. */
+  get soonMs(): number {
+    return soonMsOf(this.world);
+  }
+
   /** Lets time pass until `holds` is true. @throws {BrokenClause} after `withinMs` */
-  async until(holds: () => Promise<boolean>, seen: () => Promise<string>, withinMs = 20_000): Promise<void> {
+  async until(
+    holds: () => Promise<boolean>,
+    seen: () => Promise<string>,
+    withinMs: number = this.soonMs,
+  ): Promise<void> {
     const end = this.now() + withinMs;
     while (!(await holds())) {
       if (this.now() >= end) throw new BrokenClause(`${await seen()} after ${withinMs} ms`);
@@ -280,6 +310,16 @@ export class Trial {
   async started(pod: Pod): Promise<Pod> {
     await this.sync(pod);
     await this.reach(pod, 'running');
+    return pod;
+  }
+
+  /** Syncs a pod and waits until `main` runs, or has run. */
+  async begun(pod: Pod): Promise<Pod> {
+    await this.sync(pod);
+    await this.until(
+      async () => ['running', 'exited'].includes((await this.newest(pod))?.state ?? ''),
+      async () => `main has not started: ${shown(await this.status(pod))}`,
+    );
     return pod;
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { nameOf, namespaceOf, uidOf } from '../kube/names.ts';
 import type { Pod } from '../kube/types.ts';
 import { PodNode } from './node/pod-node.ts';
-import { BrokenClause, type ProviderWorld } from './world.ts';
+import { BrokenClause, type ProviderWorld, soonMsOf } from './world.ts';
 import type { PodProvider } from '../provider/provider.ts';
 
 /** What a {@link TrialNode} is made of. */
@@ -96,7 +96,11 @@ export class TrialNode {
   }
 
   /** Lets time pass until `holds` is true. @throws {BrokenClause} after `withinMs` */
-  async until(holds: () => boolean, seen: () => string, withinMs: number): Promise<void> {
+  async until(
+    holds: () => boolean,
+    seen: () => string,
+    withinMs: number = 2 * soonMsOf(this.#parts.world),
+  ): Promise<void> {
     const end = this.#parts.clock.now() + withinMs;
     while (!holds()) {
       if (this.#parts.clock.now() >= end) throw new BrokenClause(`${seen()} after ${withinMs} ms`);

@@ -46,6 +46,8 @@ export interface ProviderWorld {
   readonly useProbes?: (results: Readonly<Record<'liveness' | 'startup', ProbeResults>>) => void;
   /** The options of an agent around the provider; absent: clauses about what an agent adds to containers do not apply. */
   readonly agent?: () => AgentAround;
+  /** How long the suite waits for what should happen soon, ms. Default: 20 s, in real time 60 s, as the machine may be busy. */
+  readonly soonMs?: number;
   /** The image of the clauses' containers. Default: `busybox`. */
   readonly image?: string;
   /** What the backend can do beyond the provider's methods. Default: none of it; the clauses that need it do not apply. */
@@ -77,6 +79,10 @@ export type AgentAround = Pick<AgentOptions, 'rootDir' | 'makeProvider' | 'mount
 export interface ProbeResults {
   get(containerId: string): 'Success' | 'Failure' | 'Unknown' | undefined;
 }
+
+/** Returns how long the suite waits for what should happen soon, ms. */
+export const soonMsOf = ({ soonMs, clock }: ProviderWorld): number =>
+  soonMs ?? (clock?.advance ? 20_000 : 60_000);
 
 /** Makes a world, or just a provider that keeps real time; called once for each clause. */
 export type MakeWorld = () => ProviderWorld | PodProvider | Promise<ProviderWorld | PodProvider>;

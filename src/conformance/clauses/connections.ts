@@ -7,7 +7,7 @@ import { freePort, serverPod, serving } from './servers.ts';
 
 const area = 'streams';
 
-/** What an HTTP request through a forward is answered with in 2 s. */
+/** What an HTTP request through a forward is answered with in 10 s. */
 async function forwarded(t: Trial, pod: Pod, port: number): Promise<string> {
   const [client, stream] = duplexPair();
   const end = new AbortController();
@@ -19,7 +19,9 @@ async function forwarded(t: Trial, pod: Pod, port: number): Promise<string> {
   client.on('error', () => undefined);
   stream.on('error', () => undefined);
   client.write('GET /healthy HTTP/1.0\r\n\r\n');
-  await Promise.race([forward?.catch(() => undefined), t.pass(2000)]);
+  const ended = forward?.catch(() => undefined).then(() => true);
+  for (let waited = 0; waited < 10_000 && !seen.includes('\r\n\r\n'); waited += 200)
+    if ((await Promise.race([ended, t.pass(200)])) === true) break;
   end.abort();
   client.destroy();
   stream.destroy();
@@ -53,26 +55,30 @@ export const connections: readonly Clause[] = [
     law: 'An attached client gets what the container prints from then on, and is let go when the container ends.',
     needs: needing(['commands'], ['attach']),
     async check(t) {
-      const script = 'i=0; while [ $i -lt 15 ]; do sleep 0.2; echo tick; i=$((i+1)); done';
-      const pod = t.commanding(t.pod({ restartPolicy: 'Never' }), script);
-      await t.sync(pod);
-      await t.reach(pod, 'running');
-      const stdout = new PassThrough();
-      const output = text(stdout);
-      const io = { stdout, tty: false };
-      await t.during(
-        t.provider.attach?.(await t.ref(pod), io, new AbortController().signal) ?? Promise.resolve(),
-      );
-      stdout.end();
-      const seen = await output;
-      expect(/^(tick\n)+$/.test(seen), () => `the client got ${JSON.stringify(seen)}`);
+      await t.patiently([3000, 15_000, 60_000], async (ms) => {
+        const script = `i=0; while [ $i -lt ${ms / 200} ]; do sleep 0.2; echo tick; i=$((i+1)); done`;
+        const spec = { restartPolicy: 'Never' };
+        const pod = await t.begun(t.commanding(t.pod(spec, `attached-${ms}`), script));
+        if ((await t.newest(pod))?.state !== 'running') return false;
+        const stdout = new PassThrough();
+        const output = text(stdout);
+        const io = { stdout, tty: false };
+        await t.during(
+          t.provider.attach?.(await t.ref(pod), io, new AbortController().signal) ?? Promise.resolve(),
+        );
+        stdout.end();
+        const seen = await output;
+        if (seen === '') return false;
+        expect(/^(tick\n)+$/.test(seen), () => `the client got ${JSON.stringify(seen)}`);
+        return true;
+      });
     },
   },
   {
     name: 'forwards-to-nowhere-end',
     area,
     rule: 'R247',
-    law: 'A forward to a port on which nothing listens ends within 10 s.',
+    law: 'A forward to a port on which nothing listens ends soon.',
     needs: needing(['commands'], ['portForward']),
     async check(t) {
       const pod = await t.started(t.behaving(t.pod(), {}));
@@ -81,7 +87,7 @@ export const connections: readonly Clause[] = [
       const forward = t.provider.portForward?.(status, 1, stream, new AbortController().signal);
       await t.during(
         (forward ?? Promise.resolve()).catch(() => undefined),
-        20_000,
+        t.soonMs,
       );
       stream.destroy();
     },
@@ -103,7 +109,6 @@ export const connections: readonly Clause[] = [
         },
         () =>
           Promise.resolve(`an HTTP request through the forward was answered with ${JSON.stringify(seen)}`),
-        10_000,
       );
     },
   },
@@ -129,7 +134,7 @@ export const connections: readonly Clause[] = [
     needs: needing(['commands', 'terminals'], ['exec']),
     async check(t) {
       const wait =
-        'i=0; while [ $i -lt 50 ]; do [ "$(stty size)" = "37 101" ] && exit 3; sleep 0.1; i=$((i+1)); done';
+        'i=0; while [ $i -lt 300 ]; do [ "$(stty size)" = "37 101" ] && exit 3; sleep 0.1; i=$((i+1)); done';
       const exitCode = await inTerminal(t, `${wait}; stty size; exit 4`);
       expect(
         exitCode === 3,

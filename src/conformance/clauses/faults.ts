@@ -47,7 +47,7 @@ const hangs: readonly Clause[] = [
       const { cancel, ended } = hang(t, stuck);
       await t.pass(200);
       try {
-        await t.during(t.started(other), 20_000);
+        await t.during(t.started(other));
         expect((await t.listed(other)) !== undefined, () => 'the listing lacks the other pod');
         await t.kill(other, 1);
       } finally {
@@ -67,7 +67,7 @@ const hangs: readonly Clause[] = [
       const { cancel, ended } = hang(t, pod);
       await t.pass(500);
       cancel();
-      const failure = await t.during(ended, 5000);
+      const failure = await t.during(ended, t.soonMs);
       expect(
         failure !== undefined && messageOf(failure) !== '',
         () => 'the sync succeeded, or its error is empty',

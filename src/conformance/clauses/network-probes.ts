@@ -18,7 +18,7 @@ const readyOf = (pod: Pod | undefined, name: string): boolean | undefined =>
 async function probedPod(t: Trial, { protocol, succeeds, fails }: Kind): Promise<Pod> {
   const port = await freePort();
   const pod = serverPod(t, protocol, port);
-  const each = { periodSeconds: 1, timeoutSeconds: 2 };
+  const each = { periodSeconds: 1, timeoutSeconds: 30 };
   const [main] = pod.spec?.containers ?? [];
   const containers = [
     ...(main ? [{ ...main, readinessProbe: { ...each, ...succeeds(port) } }] : []),
@@ -34,7 +34,7 @@ async function check(t: Trial, kind: Kind): Promise<void> {
     `main is ready: ${String(readyOf(node.pod(pod), 'main'))}, other is ready: ${String(readyOf(node.pod(pod), 'other'))}`;
   const fits = (): boolean =>
     readyOf(node.pod(pod), 'main') === true && readyOf(node.pod(pod), 'other') === false;
-  await node.until(fits, seen, 30_000);
+  await node.until(fits, seen);
   await t.pass(2500);
   expect(fits(), seen);
 }

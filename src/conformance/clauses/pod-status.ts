@@ -18,11 +18,10 @@ const summary = (pod: Pod | undefined): string =>
       )}`
     : 'the pod is gone';
 
-const shows = (node: TrialNode, pod: Pod, holds: (pod: Pod | undefined) => boolean, withinMs = 40_000) =>
+const shows = (node: TrialNode, pod: Pod, holds: (pod: Pod | undefined) => boolean) =>
   node.until(
     () => holds(node.pod(pod)),
     () => summary(node.pod(pod)),
-    withinMs,
   );
 
 const order = ['Pending', 'Running', 'Succeeded', 'Failed'];
@@ -167,7 +166,7 @@ export const podStatus: readonly Clause[] = [
       const node = await t.node();
       t.world.failNext?.('syncPod', new Error('the backend is down'));
       const pod = node.create(t.behaving(t.pod(), {}));
-      await shows(node, pod, (seen) => seen?.status?.phase === 'Running' && isReady(seen), 60_000);
+      await shows(node, pod, (seen) => seen?.status?.phase === 'Running' && isReady(seen));
       const count = node.pod(pod)?.status?.containerStatuses?.[0]?.restartCount;
       expect(count === 0, () => `its container has the restart count ${count ?? 'none'}`);
     },

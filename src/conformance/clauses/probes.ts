@@ -24,14 +24,19 @@ const probe = (exitCode: number, more: Partial<Probe> = {}): Probe => ({
   exec: { command: ['/bin/sh', '-c', `exit ${exitCode}`] },
   periodSeconds: 1,
   failureThreshold: 1,
-  timeoutSeconds: 5,
+  timeoutSeconds: 30,
   ...more,
 });
 
 /** A pod whose `main` has probes whose commands all end with `exitCode`. */
-function probed(t: Trial, exitCode: number, probes: Probes, spec: Partial<PodSpec> = {}): Pod {
+function probed(
+  t: Trial,
+  exitCode: number,
+  probes: Probes,
+  { name, ...spec }: Partial<PodSpec> & { readonly name?: string } = {},
+): Pod {
   const behaviour = exitCode === 0 ? {} : { execExitCode: exitCode };
-  return t.behaving(t.pod({ containers: [{ ...t.container('main'), ...probes }], ...spec }), behaviour);
+  return t.behaving(t.pod({ containers: [{ ...t.container('main'), ...probes }], ...spec }, name), behaviour);
 }
 
 const mainOf = (pod: Pod | undefined): ContainerStatus | undefined =>
@@ -46,12 +51,16 @@ const summary = (pod: Pod | undefined): string => {
 };
 
 /** Waits until the pod at the API server fulfils a condition. */
-const shows = (node: TrialNode, pod: Pod, holds: (pod: Pod | undefined) => boolean, withinMs = 30_000) =>
+const shows = (node: TrialNode, pod: Pod, holds: (pod: Pod | undefined) => boolean, withinMs?: number) =>
   node.until(
     () => holds(node.pod(pod)),
     () => summary(node.pod(pod)),
     withinMs,
   );
+
+/** How long `main` has been running, ms; up to a second more, as the API has whole seconds. */
+const ranMs = (t: Trial, pod: Pod | undefined): number =>
+  t.now() - Date.parse(mainOf(pod)?.state?.running?.startedAt ?? '');
 
 const runs = (pod: Pod | undefined): boolean => mainOf(pod)?.state?.running !== undefined;
 
@@ -82,19 +91,22 @@ export const probes: readonly Clause[] = [
     needs,
     async check(t) {
       const node = await t.node();
-      const readinessProbe = probe(0, { initialDelaySeconds: 3, successThreshold: 2 });
-      const pod = node.create(probed(t, 0, { readinessProbe }));
-      await shows(node, pod, runs);
-      const early = node.pod(pod);
-      expect(!isReady(early), () => `at its start ${summary(early)}`);
-      await shows(node, pod, isReady);
-      const seen = node.pod(pod);
-      const startedAt = Date.parse(mainOf(seen)?.state?.running?.startedAt ?? '');
-      const took = t.now() - startedAt;
-      expect(
-        took >= 4000,
-        () => `it was ready ${took} ms after its start, with a delay of 3 s and 2 successes`,
-      );
+      await t.patiently([3000, 15_000, 60_000], async (ms) => {
+        const readinessProbe = probe(0, { initialDelaySeconds: ms / 1000, successThreshold: 2 });
+        const pod = node.create(probed(t, 0, { readinessProbe }, { name: `after-${ms}` }));
+        await shows(node, pod, runs);
+        const early = node.pod(pod);
+        const ran = ranMs(t, early);
+        if (isReady(early) && ran >= ms + 1000) return false;
+        expect(!isReady(early), () => `${ran} ms after its start ${summary(early)}`);
+        await shows(node, pod, isReady, ms + t.soonMs);
+        const took = ranMs(t, node.pod(pod));
+        expect(
+          took >= ms + 1000,
+          () => `it was ready ${took} ms after its start, with a delay of ${ms} ms and 2 successes`,
+        );
+        return true;
+      });
     },
   },
   {
@@ -121,12 +133,18 @@ export const probes: readonly Clause[] = [
     needs,
     async check(t) {
       const node = await t.node();
-      const startupProbe = probe(0, { initialDelaySeconds: 2 });
-      const pod = node.create(probed(t, 0, { startupProbe, readinessProbe: probe(0) }));
-      await shows(node, pod, runs);
-      const early = mainOf(node.pod(pod));
-      expect(early?.started === false, () => `at its start ${summary(node.pod(pod))}`);
-      await shows(node, pod, (seen) => mainOf(seen)?.started === true && isReady(seen));
+      await t.patiently([2000, 10_000, 60_000], async (ms) => {
+        const startupProbe = probe(0, { initialDelaySeconds: ms / 1000 });
+        const probes = { startupProbe, readinessProbe: probe(0) };
+        const pod = node.create(probed(t, 0, probes, { name: `started-${ms}` }));
+        await shows(node, pod, runs);
+        const early = node.pod(pod);
+        const isEarly = mainOf(early)?.started === false;
+        if (!isEarly && ranMs(t, early) >= ms) return false;
+        expect(isEarly, () => `at its start ${summary(early)}`);
+        await shows(node, pod, (seen) => mainOf(seen)?.started === true && isReady(seen), ms + t.soonMs);
+        return true;
+      });
     },
   },
   {

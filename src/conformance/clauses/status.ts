@@ -57,16 +57,18 @@ export const status: readonly Clause[] = [
         : t.provider.onPodStatus?.(({ pod }) => {
             hear(pod.uid);
           });
-      const pod = t.behaving(t.pod({ restartPolicy: 'Never' }), { runMs: 1000 });
-      await t.sync(pod);
-      await t.reach(pod, 'running');
-      heard.length = 0;
-      await t.reach(pod, 'exited');
-      await t.pass(500);
-      expect(
-        heard.includes(uidOf(pod)),
-        () => `heard of ${heard.length === 0 ? 'nothing' : heard.join(', ')}`,
-      );
+      await t.patiently([1000, 5000, 30_000], async (ms) => {
+        const plain = t.pod({ restartPolicy: 'Never' }, `told-${ms}`);
+        const pod = await t.begun(t.behaving(plain, { runMs: ms }));
+        if ((await t.newest(pod))?.state !== 'running') return false;
+        heard.length = 0;
+        await t.reach(pod, 'exited');
+        await t.until(
+          () => Promise.resolve(heard.includes(uidOf(pod))),
+          () => Promise.resolve(`heard of ${heard.length === 0 ? 'nothing' : heard.join(', ')}`),
+        );
+        return true;
+      });
       end?.();
       heard.length = 0;
       await t.started(t.behaving(t.pod({}, 'later'), {}));

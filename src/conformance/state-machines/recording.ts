@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';
-import { messageOf } from '../../base/errors.ts';
+import { AgentError, messageOf } from '../../base/errors.ts';
 import { type CompareOptions, type Difference, differences } from './compare.ts';
 import type { StateMachines } from './machines.ts';
 import type { Header, RecordedCase, Step } from './recorded.ts';
@@ -42,7 +42,9 @@ export async function attempt(run: () => ReturnType<Replay>): Promise<Mismatch |
   try {
     return await run();
   } catch (reason) {
-    const actual = reason instanceof Error ? (reason.stack ?? reason.message) : messageOf(reason);
+    // what a program of another language says has no stack
+    const isOwn = reason instanceof Error && !(reason instanceof AgentError);
+    const actual = isOwn ? (reason.stack ?? reason.message) : messageOf(reason);
     return { differences: [{ path: '(thrown)', expected: 'no error', actual }] };
   }
 }

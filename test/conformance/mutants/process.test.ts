@@ -284,16 +284,19 @@ const broken = (provider: PodProvider, members: Partial<PodProvider>): PodProvid
     },
   });
 
+/** How long a law waits for what a broken provider never does, ms. */
+const soonMs = 20_000;
+
 // they wait for real time, most of it side by side
 describe.concurrent('a process provider', () => {
   test.for(mutants)(
     'that %s is caught by %s',
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async ([what, clause, focus, change]) => {
       const failed = await failedClauses(focus, async () => {
         const world = await processWorld();
         return {
-          ...world,
+          ...{ ...world, soonMs },
           provider: broken(world.provider, change(world.provider as Parameters<Change>[0])),
         };
       });
@@ -302,20 +305,21 @@ describe.concurrent('a process provider', () => {
     },
   );
 
-  test.for(helped)('that %s is caught by %s', { timeout: 120_000 }, async ([, clause, change]) => {
+  test.for(helped)('that %s is caught by %s', { timeout: 240_000 }, async ([, clause, change]) => {
     const failed = await failedClauses('volumes and environment', async () => {
       const world = await processWorld();
-      return { ...world, agent: () => helpedBy(world.agent?.(), change) };
+      return { ...world, soonMs, agent: () => helpedBy(world.agent?.(), change) };
     });
     expect(failed).toEqual([clause]);
   });
 
   test(
     'that hears nothing of probes is caught by both clauses about that',
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async () => {
       const failed = await failedClauses('probes', async () => ({
         ...(await processWorld()),
+        soonMs,
         useProbes: () => undefined,
       }));
       expect(failed).toEqual(['liveness-restarts', 'failed-startup-restarts']);

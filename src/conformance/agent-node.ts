@@ -90,7 +90,7 @@ export class AgentNode {
   }
 
   /** Waits until `holds` is true. @throws {BrokenClause} after `withinMs` */
-  async until(holds: () => Promise<boolean>, seen: () => Promise<string>, withinMs = 60_000): Promise<void> {
+  async until(holds: () => Promise<boolean>, seen: () => Promise<string>, withinMs = 120_000): Promise<void> {
     const end = clock.now() + withinMs;
     while (!(await holds())) {
       if (clock.now() >= end) throw new BrokenClause(`${await seen()} after ${withinMs} ms`);

@@ -55,7 +55,7 @@ export const connections: readonly Clause[] = [
     law: 'An attached client gets what the container prints from then on, and is let go when the container ends.',
     needs: needing(['commands'], ['attach']),
     async check(t) {
-      await t.patiently([3000, 15_000, 60_000], async (ms) => {
+      await t.patiently([3000, 15_000, 40_000], async (ms) => {
         const script = `i=0; while [ $i -lt ${ms / 200} ]; do sleep 0.2; echo tick; i=$((i+1)); done`;
         const spec = { restartPolicy: 'Never' };
         const pod = await t.begun(t.commanding(t.pod(spec, `attached-${ms}`), script));

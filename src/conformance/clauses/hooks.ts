@@ -94,20 +94,22 @@ export const hooks: readonly Clause[] = [
     law: 'A preStop handler runs within the grace period: one that does not end holds up the stop for that time, plus 2 s.',
     needs: needing(['commands', 'hooks']),
     async check(t) {
-      const plain = t.behaving(t.pod({ restartPolicy: 'Never' }), {});
-      const pod = await t.started(withHooks(plain, { preStop: { exec: { command: shell('sleep 60') } } }));
-      const from = t.now();
-      await t.kill(pod, 2);
-      const took = t.now() - from;
-      expect(
-        took < (t.isFakeTime ? 8000 : 30_000),
-        () => `the kill took ${took} ms, with a grace period of 2 s`,
-      );
-      const status = await t.status(pod);
-      expect(
-        status.containerStatuses.every(({ state }) => state === 'exited'),
-        () => `after the kill: ${shown(status)}`,
-      );
+      const preStop = { exec: { command: shell('sleep 60') } };
+      let took = Infinity;
+      // a busy machine may need some more time, but not always
+      for (let attempt = 0; attempt < (t.isFakeTime ? 1 : 3) && took >= 8000; attempt++) {
+        const plain = t.behaving(t.pod({ restartPolicy: 'Never' }, `grace-${attempt}`), {});
+        const pod = await t.started(withHooks(plain, { preStop }));
+        const from = t.now();
+        await t.kill(pod, 2);
+        took = t.now() - from;
+        const status = await t.status(pod);
+        expect(
+          status.containerStatuses.every(({ state }) => state === 'exited'),
+          () => `after the kill: ${shown(status)}`,
+        );
+      }
+      expect(took < 8000, () => `the kill took ${took} ms, with a grace period of 2 s`);
     },
   },
 ];

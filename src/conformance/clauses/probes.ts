@@ -91,7 +91,7 @@ export const probes: readonly Clause[] = [
     needs,
     async check(t) {
       const node = await t.node();
-      await t.patiently([3000, 15_000, 60_000], async (ms) => {
+      await t.patiently([3000, 15_000, 40_000], async (ms) => {
         const readinessProbe = probe(0, { initialDelaySeconds: ms / 1000, successThreshold: 2 });
         const pod = node.create(probed(t, 0, { readinessProbe }, { name: `after-${ms}` }));
         await shows(node, pod, runs);
@@ -133,7 +133,7 @@ export const probes: readonly Clause[] = [
     needs,
     async check(t) {
       const node = await t.node();
-      await t.patiently([2000, 10_000, 60_000], async (ms) => {
+      await t.patiently([2000, 10_000, 40_000], async (ms) => {
         const startupProbe = probe(0, { initialDelaySeconds: ms / 1000 });
         const probes = { startupProbe, readinessProbe: probe(0) };
         const pod = node.create(probed(t, 0, probes, { name: `started-${ms}` }));

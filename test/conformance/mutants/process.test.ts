@@ -291,7 +291,7 @@ const soonMs = 40_000;
 describe.concurrent('a process provider', () => {
   test.for(mutants)(
     'that %s is caught by %s',
-    { timeout: 300_000 },
+    { timeout: 600_000 },
     async ([what, clause, focus, change]) => {
       const failed = await failedClauses(focus, async () => {
         const world = await processWorld();
@@ -305,7 +305,7 @@ describe.concurrent('a process provider', () => {
     },
   );
 
-  test.for(helped)('that %s is caught by %s', { timeout: 300_000 }, async ([, clause, change]) => {
+  test.for(helped)('that %s is caught by %s', { timeout: 600_000 }, async ([, clause, change]) => {
     const failed = await failedClauses('volumes and environment', async () => {
       const world = await processWorld();
       return { ...world, soonMs, agent: () => helpedBy(world.agent?.(), change) };
@@ -315,7 +315,7 @@ describe.concurrent('a process provider', () => {
 
   test(
     'that hears nothing of probes is caught by both clauses about that',
-    { timeout: 300_000 },
+    { timeout: 600_000 },
     async () => {
       const failed = await failedClauses('probes', async () => ({
         ...(await processWorld()),

@@ -105,3 +105,12 @@ test('an item without its key has an empty one', async () => {
     { 'f:spec': { 'f:imagePullSecrets': { '.': {}, 'k:{"name":""}': {} } } },
   ]);
 });
+
+test('a required list that was sent empty has an owner, one that was not sent has none', async () => {
+  server = await EmbeddedApiServer.start();
+  const roles = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles';
+  const sent = await call(server, 'POST', roles, { metadata: { name: 'sent' }, rules: [] });
+  expect([sent.body['rules'], ownersOf(sent)]).toEqual([null, [{ 'f:rules': {} }]]);
+  const silent = await call(server, 'POST', roles, { metadata: { name: 'silent' } });
+  expect([silent.body['rules'], ownersOf(silent)]).toEqual([null, undefined]);
+});

@@ -12,6 +12,7 @@ import {
   withMetadata,
 } from '../../apimachinery/json.ts';
 import { type DeleteOptions, isFree } from './deletion.ts';
+import { withRequiredEmpties } from './empties.ts';
 import { decodeKind, groupVersionOf, type Kind, shapeOf } from '../../apimachinery/kinds.ts';
 import {
   keepManaged,
@@ -160,11 +161,12 @@ export class Registry {
   /** Begins to create an object. */
   beginCreate(namespace: string, original: JsonObject, writer: Writer, context: WriteContext): PendingWrite {
     const bare = this.#bare(this.strategy.defaults(original), namespace);
-    const object = manageUpdate(undefined, bare, this.#type, {
+    const managed = manageUpdate(undefined, withRequiredEmpties(bare, context.empties), this.#type, {
       writer,
       now: context.now,
       reset: this.strategy.createReset,
     });
+    const object = keepManaged(bare, managed);
     const version = stringAt(objectAt(original, 'metadata'), 'resourceVersion');
     return this.#creation(object, context, { isVersioned: /^\d*[1-9]\d*$/.test(version) });
   }
@@ -287,12 +289,14 @@ export class Registry {
     const entry = this.entry(at.namespace, at.name);
     const old = this.served(entry);
     const rules = this.rulesOf(at.subresource);
-    const object = manageUpdate(old, this.#whole(change(old), old), this.#type, {
+    const whole = this.#whole(change(old), old);
+    const managed = manageUpdate(old, withRequiredEmpties(whole, context.empties), this.#type, {
       writer,
       now: context.now,
       reset: rules.reset,
       forget: context.empties?.has('metadata.managedFields') ?? false,
     });
+    const object = keepManaged(whole, managed);
     return this.#replacement(object, { entry, old, name: at.name, rules }, context);
   }
 

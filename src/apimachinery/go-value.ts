@@ -9,3 +9,12 @@ export function goValue(value: unknown): string {
   const keys = Object.keys(value).sort();
   return `map[${keys.map((key) => `${key}:${goValue(ownMember(value, key))}`).join(' ')}]`;
 }
+
+/** Returns the Go type of a JSON value, as `%T` shows it. */
+export function goTypeOf(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return '[]interface {}';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  return isObject(value) ? 'map[string]interface {}' : 'string';
+}

@@ -1,6 +1,6 @@
 import { ownMember } from '../../base/own.ts';
 import { fieldsIn, type ListMerge, type Shape, structOf } from '../api-types.ts';
-import { goValue } from '../go-value.ts';
+import { goTypeOf, goValue } from '../go-value.ts';
 import { isKeyless, keyValue } from './field-set.ts';
 import { isObject, textOf } from '../json.ts';
 
@@ -12,12 +12,6 @@ interface Fault {
 
 const numeric = new Set(['int32', 'int64', 'double']);
 const texts = new Set(['string', 'time', 'microtime', 'bytes']);
-
-const goType = (value: unknown): string => {
-  if (Array.isArray(value)) return '[]interface {}';
-  if (typeof value === 'boolean') return 'bool';
-  return isObject(value) ? 'map[string]interface {}' : 'string';
-};
 
 /** Formats a JSON value like Go's `%#v`. */
 function goSyntax(value: unknown): string {
@@ -68,7 +62,7 @@ function fieldOf(shape: Shape & { is: 'struct' }, key: string): Shape | undefine
 
 function scalarFault(value: unknown, scalar: string, path: string): Fault[] {
   if (numeric.has(scalar) && typeof value !== 'number')
-    return [{ path, why: `expected numeric (int or float), got ${goType(value)}` }];
+    return [{ path, why: `expected numeric (int or float), got ${goTypeOf(value)}` }];
   if (texts.has(scalar) && typeof value !== 'string')
     return [{ path, why: `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}` }];
   if (scalar === 'boolean' && typeof value !== 'boolean')

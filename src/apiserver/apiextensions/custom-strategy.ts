@@ -1,8 +1,11 @@
 import { ownMember, setOwn } from '../../base/own.ts';
 import {
   type JsonObject,
+  listAt,
+  metadataOf,
   objectAt,
   sameJson,
+  textOf,
   valueAt,
   without,
   withMetadata,
@@ -17,6 +20,7 @@ import { type Conversions, storedVersionOf, withoutVersion } from './conversions
 import { definitionKind } from './definition-strategy.ts';
 import { evaluateRules } from './rule-evaluation.ts';
 import { hasRules } from './structural-rules.ts';
+import { scaleFaults } from './scale-rules.ts';
 import { pruned, type Structural, withSchemaDefaults } from './structural.ts';
 import { valueFaults } from './value-rules.ts';
 
@@ -87,16 +91,35 @@ const notChecked = fault.invalid(
 /** What of an object breaks its schema, or the rules of the schema. */
 function objectFaults(
   object: JsonObject,
-  schema: Structural,
+  { schema, scale }: CustomKind,
   { warnings }: WriteContext,
-  old?: JsonObject,
+  { old, part = 'all' }: { readonly old?: JsonObject; readonly part?: 'all' | 'status' } = {},
 ): readonly FieldFault[] {
-  const faults = valueFaults(object, schema, { old });
+  const faults = [
+    ...valueFaults(object, schema, { old }),
+    ...(scale ? scaleFaults(object, scale, part) : []),
+  ];
   if (!hasRules(schema)) return faults;
   if (faults.some(({ reason }) => blocking.has(reason))) return [...faults, notChecked];
   const found = evaluateRules(object, schema, { old });
   warnings.push(...found.warnings);
   return [...faults, ...found.faults];
+}
+
+const usualFinalizers = ['orphan', 'foregroundDeletion', 'kubernetes'];
+
+/** Returns warnings about new finalizers whose names may collide with others'. Follows apiextensions-apiserver `validateKubeFinalizerName` (v1.36). */
+function finalizerWarnings(object: JsonObject, old?: JsonObject): readonly string[] {
+  const finalizersOf = (one: JsonObject | undefined): readonly string[] =>
+    listAt(metadataOf(one), 'finalizers').map(textOf);
+  const before = finalizersOf(old);
+  return [...new Set(finalizersOf(object))]
+    .filter((name) => !before.includes(name) && !name.includes('/') && !usualFinalizers.includes(name))
+    .sort()
+    .map(
+      (name) =>
+        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name ${name.includes('.') ? 'including a path (/) ' : ''}to avoid accidental conflicts with other finalizer writers`,
+    );
 }
 
 /**
@@ -108,8 +131,10 @@ export function customStrategy(custom: CustomKind, conversions?: Conversions): S
   const { kind, schema, versions } = custom;
   const hasStatus = kind.subresources.some((sub) => sub.name === 'status');
   const served = new WeakMap<JsonObject, JsonObject>();
-  const validate = (object: JsonObject, old: JsonObject, context: WriteContext): readonly FieldFault[] =>
-    objectFaults(object, schema, context, old);
+  const validateBy =
+    (part: 'all' | 'status'): NonNullable<UpdateRules['validate']> =>
+    (object, old, context) =>
+      objectFaults(object, custom, context, { old, part });
   return {
     kind,
     defaults: (object) => withSchemaDefaults(object, schema) as JsonObject,
@@ -117,10 +142,11 @@ export function customStrategy(custom: CustomKind, conversions?: Conversions): S
       checkServing(kind, context);
       return withMetadata(hasStatus ? withStatus(object, undefined) : object, { generation: 1 });
     },
-    validateCreate: (object, context) => objectFaults(object, schema, context),
+    validateCreate: (object, context) => objectFaults(object, custom, context),
+    warnings: (object) => finalizerWarnings(object),
     createReset: hasStatus ? [['f:status']] : [],
-    main: { ...mainRules(hasStatus), validate },
-    subresources: hasStatus ? { status: { ...statusRules, validate } } : {},
+    main: { ...mainRules(hasStatus), validate: validateBy('all'), warnings: finalizerWarnings },
+    subresources: hasStatus ? { status: { ...statusRules, validate: validateBy('status') } } : {},
     createOnUpdate: false,
     unconditionalUpdate: false,
     deleteReturnsObject: false,

@@ -48,7 +48,7 @@ export function checkNamespaceOf(object: JsonObject, namespace: string): void {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
-/** API groups whose own validation of finalizers is only the common one. */
+/** Built-in API groups whose own validation of finalizers is only the common one; that of custom resources is so too. */
 const freeFinalizers = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -56,7 +56,7 @@ const freeFinalizers = new Set([
   'coordination.k8s.io',
   'node.k8s.io',
 ]);
-const knowsFinalizers = ({ group }: Kind): boolean => !freeFinalizers.has(group);
+const knowsFinalizers = ({ group, custom }: Kind): boolean => !custom && !freeFinalizers.has(group);
 
 /** Returns the faults of the kind's own metadata validation (Kubernetes `ValidateObjectMeta`). */
 export const validateMetadata = (

@@ -280,6 +280,31 @@ test('the scale is read and written by its paths', async () => {
   });
 });
 
+test('values that a scale cannot have are refused, also in the object', async () => {
+  const of = async (answer: Promise<Answer>): Promise<string> => seen(await answer).message ?? '';
+  await post(widget('odd', { spec: { replicas: 2 } }));
+  expect(await of(merge('odd', { spec: { replicas: -1 } }))).toContain(
+    '.spec.replicas: Invalid value: -1: should be a non-negative integer',
+  );
+  expect(await of(merge('odd', { status: { replicas: 3e9 } }, '/status'))).toContain(
+    '.status.replicas: Invalid value: 3000000000: should be less than or equal to 2147483647',
+  );
+  expect(await of(merge('odd', { status: { selector: 5 } }, '/status'))).toContain(
+    '.status.selector: Invalid value: "": .status.selector accessor error: 5 is of the type int64, expected string',
+  );
+  expect(await of(post(widget('odder', { spec: 1 })))).toContain(
+    '.spec.replicas: Invalid value: 0: .spec.replicas accessor error: 1 is of the type int64, expected map[string]interface{}',
+  );
+});
+
+test('a finalizer that may collide with another is warned of', async () => {
+  const finalizers = ['a', 'b.c', 'd.e/f', 'orphan'];
+  const made = await post(widget('final', { metadata: { name: 'final', finalizers } }));
+  expect(made.headers.warning).toMatch(
+    /^299 - "metadata\.finalizers: \\"a\\": prefer a domain-qualified finalizer name to [^,]+", 299 - "metadata\.finalizers: \\"b\.c\\": prefer a domain-qualified finalizer name including a path \(\/\) to [^,]+"$/,
+  );
+});
+
 test('discovery lists the group, its kinds and their subresources', async () => {
   const list = await call(server, 'GET', '/apis/example.com/v1');
   const { resources } = list.body as unknown as { resources: readonly { readonly name: string }[] };
@@ -385,7 +410,7 @@ test('values that break the schema are refused', async () => {
   const wrong = await post(widget('wrong', { spec: { replicas: 'x', parts: [{ size: 1 }] } }));
   expect(wrong.status).toBe(422);
   expect(seen(wrong).message).toBe(
-    'Widget.example.com "wrong" is invalid: [spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string", spec.parts[0].name: Required value]',
+    'Widget.example.com "wrong" is invalid: [spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string", spec.parts[0].name: Required value, .spec.replicas: Invalid value: 0: .spec.replicas accessor error: x is of the type string, expected int64]',
   );
 });
 

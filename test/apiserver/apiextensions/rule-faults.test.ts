@@ -412,6 +412,12 @@ const cases: readonly (readonly [schema: Schema, faults: readonly string[]])[] =
     ],
   ],
   [
+    spec({ a: str }, "self.a.find('[') == ''"),
+    [
+      'SCHEMA.properties[spec].x-kubernetes-validations[0].rule: Invalid value: {"Rule":"self.a.find(\'[\') == \'\'","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: program instantiation failed: error parsing regexp: missing closing ]: `[`',
+    ],
+  ],
+  [
     spec({ a: str }, "'a' in self"),
     [
       'SCHEMA.properties[spec].x-kubernetes-validations[0].rule: Invalid value: {"Rule":"\'a\' in self","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: compilation failed: ERROR: <input>:1:5: found no matching overload for \'@in\' applied to \'(string, selfType)\'\n | \'a\' in self\n | ....^',

@@ -22,6 +22,7 @@ import type { Overload } from '../check/declarations.ts';
 import { attempt, charged } from './errors.ts';
 import type { Frame, Run } from './frame.ts';
 import { Attribute, attributeOf, type PlanNode, qualifierOf } from './node.ts';
+import { checkPattern } from './patterns.ts';
 
 const listCost = 10;
 const mapCost = 30;
@@ -119,6 +120,7 @@ class Planner {
     const args = operands.map((one) => this.node(one));
     const [only, ...more] = reference.overloads;
     const id = more.length === 0 && only ? only.id : '';
+    checkPattern(reference.decl.name, args);
     return special(reference.decl.name, args, id) ?? this.#function(reference, args);
   }
 

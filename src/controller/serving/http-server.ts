@@ -42,6 +42,9 @@ export function parseBindAddress(
 export const isOff = (bindAddress: string | undefined): boolean =>
   bindAddress === undefined || bindAddress === '' || bindAddress === '0';
 
+/** The failure of a connection shows where its request is read. */
+const ignore = (): void => undefined;
+
 /** HttpServer serves one handler on one address. */
 export class HttpServer {
   readonly #options: HttpServerOptions;
@@ -106,8 +109,8 @@ export class HttpServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    request.on('error', () => undefined);
-    response.on('error', () => undefined);
+    request.on('error', ignore);
+    response.on('error', ignore);
     try {
       await this.#options.handler(request, response);
     } catch (reason) {

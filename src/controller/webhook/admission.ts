@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isAborted, untilAborted } from '../../base/abort.ts';
+import { isAborted } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import { isPanic } from '../controller/attempt.ts';
 import type { ServingContext, WebhookHandler } from './handler.ts';
 import { BodyError, readJsonText, writeJson } from './http-body.ts';
 import { keepPristine } from './pristine.ts';
+import { RequestLife } from './request-life.ts';
 import { errored, refusalOf } from './responses.ts';
 import {
   type AdmissionRequest,
@@ -13,6 +14,7 @@ import {
   answeredReview,
   defaultReviewVersion,
   parseReview,
+  type ReceivedReview,
 } from './review.ts';
 
 /** The largest review, bytes: an object of etcd's limit twice, and room for the rest. */
@@ -37,6 +39,31 @@ export interface AdmissionOptions {
   readonly recoverPanic?: boolean;
 }
 
+/** Makes what a handler asks for when it asks: few write a line, and fewer watch the signal. */
+class Context implements AdmissionContext {
+  readonly #life: Pick<ServingContext, 'signal' | 'until'>;
+  readonly #loggerOf: () => Logger;
+  #logger: Logger | undefined;
+
+  constructor(life: Pick<ServingContext, 'signal' | 'until'>, loggerOf: () => Logger) {
+    this.#life = life;
+    this.#loggerOf = loggerOf;
+  }
+
+  get signal(): AbortSignal {
+    return this.#life.signal;
+  }
+
+  get logger(): Logger {
+    this.#logger ??= this.#loggerOf();
+    return this.#logger;
+  }
+
+  until<T>(work: Promise<T>): Promise<T> {
+    return this.#life.until(work);
+  }
+}
+
 /** AdmissionWebhook answers AdmissionReviews, v1 and v1beta1. Register it with a webhook server, or call `handle` in tests. */
 export class AdmissionWebhook implements WebhookHandler {
   readonly type: 'validating' | 'mutating';
@@ -54,47 +81,60 @@ export class AdmissionWebhook implements WebhookHandler {
   }
 
   /** Decides on a request; never rejects, except for a panic with `recoverPanic: false`. @param onPanic is called for each panic */
-  async handle(
+  handle(
     request: AdmissionRequest,
-    { signal = new AbortController().signal, logger = silentLogger }: Partial<AdmissionContext> = {},
+    { signal, logger = silentLogger }: Partial<AdmissionContext> = {},
     onPanic: () => void = () => undefined,
   ): Promise<AdmissionResponse> {
-    try {
-      const context = { signal, logger };
-      const decided = Promise.resolve().then(() => this.#handler(request, context));
-      const response = await untilAborted(decided, signal);
-      if (this.type === 'validating' && (response.patches ?? []).length > 0)
-        return errored(500, 'a validating webhook must not return patches');
-      return response;
-    } catch (reason) {
-      if (!isPanic(reason) || (isAborted(signal) && reason === signal.reason))
-        return refusalOf(reason, signal);
-      onPanic();
-      return this.#panicked(reason, logger);
-    }
+    const life = signal ? RequestLife.within(signal) : new RequestLife();
+    return this.#decide(request, new Context(life, () => logger), onPanic);
   }
 
-  async serve(request: IncomingMessage, response: ServerResponse, context: ServingContext): Promise<void> {
+  async serve(request: IncomingMessage, response: ServerResponse, serving: ServingContext): Promise<void> {
     const answer = (apiVersion: string, uid: string, decided: AdmissionResponse): void => {
       writeJson(request, response, { body: answeredReview(apiVersion, uid, decided) });
     };
-    let review;
+    let review: ReceivedReview;
     try {
-      const text = await untilAborted(readJsonText(request, maxBytes), context.signal);
+      const text = await serving.until(readJsonText(request, maxBytes));
       review = parseReview(text);
-      if (this.type === 'mutating') keepPristine(review.request, text);
+      keepPristine(review.request, text);
     } catch (reason) {
-      context.logger.error('unable to read the review', { err: messageOf(reason) });
+      serving.logger.error('unable to read the admission review', { err: messageOf(reason) });
       answer(defaultReviewVersion, '', errored(reason instanceof BodyError ? reason.code : 400, reason));
       return;
     }
-    const { uid } = review.request;
-    const logger = context.logger.with(fieldsOf(review.request));
-    const decided = await this.handle(review.request, { signal: context.signal, logger }, () => {
-      context.metrics.panicked('admission');
+    const { apiVersion, request: reviewed } = review;
+    const { uid } = reviewed;
+    const context = new Context(serving, () => serving.logger.with(fieldsOf(reviewed)));
+    const decided = await this.#decide(reviewed, context, () => {
+      serving.metrics.panicked('admission');
     });
-    logger.debug('wrote response', { allowed: decided.allowed, code: decided.result?.code });
-    answer(review.apiVersion, uid, decided);
+    context.logger.debug('wrote response', { allowed: decided.allowed, code: decided.result?.code });
+    answer(apiVersion, uid, decided);
+  }
+
+  async #decide(
+    request: AdmissionRequest,
+    context: Context,
+    onPanic: () => void,
+  ): Promise<AdmissionResponse> {
+    try {
+      const response = await context.until(this.#call(request, context));
+      if (this.type === 'validating' && response.patches !== undefined && response.patches.length > 0)
+        return errored(500, 'a validating webhook must not return patches');
+      return response;
+    } catch (reason) {
+      const { signal } = context;
+      if (!isPanic(reason) || (isAborted(signal) && reason === signal.reason))
+        return refusalOf(reason, signal);
+      onPanic();
+      return this.#panicked(reason, context.logger);
+    }
+  }
+
+  async #call(request: AdmissionRequest, context: AdmissionContext): Promise<AdmissionResponse> {
+    return this.#handler(request, context);
   }
 
   #panicked(reason: unknown, logger: Logger): AdmissionResponse {

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { untilAborted } from '../../base/abort.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { isObject, type JsonObject, listAt, stringAt } from '../../apimachinery/json.ts';
 import { isPanic } from '../controller/attempt.ts';
@@ -82,7 +81,7 @@ export class ConversionWebhook implements WebhookHandler {
   async serve(request: IncomingMessage, response: ServerResponse, context: ServingContext): Promise<void> {
     let review: JsonObject;
     try {
-      review = parse(await untilAborted(readJsonText(request, maxBytes), context.signal));
+      review = parse(await context.until(readJsonText(request, maxBytes)));
     } catch (reason) {
       context.logger.error('unable to read the conversion review', { err: messageOf(reason) });
       const status = reason instanceof BodyError ? reason.code : 400;
@@ -105,7 +104,7 @@ export class ConversionWebhook implements WebhookHandler {
   async #answer(to: string, objects: readonly KubeObject[], context: ServingContext): Promise<JsonObject> {
     try {
       const all = Promise.all(objects.map((object) => this.convert(object, to)));
-      const convertedObjects = await untilAborted(all, context.signal);
+      const convertedObjects = await context.until(all);
       return { convertedObjects, result: { metadata: {}, status: 'Success' } };
     } catch (reason) {
       const panic = isPanic(reason) && reason !== context.signal.reason;

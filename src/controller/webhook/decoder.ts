@@ -19,12 +19,19 @@ export const decoder = {
 
   /** Returns a copy of an object. @throws {AgentError} as {@link decoder.decode} does */
   decodeRaw<T extends KubeObject>(object: KubeObject | undefined, kind: Kind<T>): T {
-    if (object === undefined || (object as unknown) === null)
-      throw new AgentError('invalid_argument', 'there is no content to decode');
-    const expected = `${apiVersionOf(kind)}, Kind=${kind.kind}`;
-    const found = `${object.apiVersion ?? ''}, Kind=${object.kind ?? ''}`;
-    if (found !== expected)
-      throw new AgentError('invalid_argument', `unable to decode ${found} into ${expected}`);
-    return cloneJson(object) as T;
+    return cloneJson(checkedObject(object, kind));
   },
 };
+
+/** Returns an object itself. @throws {AgentError} as {@link decoder.decode} does */
+export function checkedObject<T extends KubeObject>(object: KubeObject | undefined, kind: Kind<T>): T {
+  if (object === undefined || (object as unknown) === null)
+    throw new AgentError('invalid_argument', 'there is no content to decode');
+  const apiVersion = apiVersionOf(kind);
+  if (object.apiVersion !== apiVersion || object.kind !== kind.kind)
+    throw new AgentError(
+      'invalid_argument',
+      `unable to decode ${object.apiVersion ?? ''}, Kind=${object.kind ?? ''} into ${apiVersion}, Kind=${kind.kind}`,
+    );
+  return object as T;
+}

@@ -10,6 +10,8 @@ export interface ServingContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: WebhookMetrics;
+  /** Settles as `work` does, or rejects with the reason of `signal` as soon as that aborts; `work` itself goes on then. */
+  until<T>(work: Promise<T>): Promise<T>;
 }
 
 /** WebhookHandler answers the requests of one path. */

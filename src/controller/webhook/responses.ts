@@ -41,9 +41,13 @@ export function patched(
   if (typeof first === 'string') return { ...allowed(first), patches: rest as readonly JsonPatchOperation[] };
   const original = isReview(first) ? pristineObject(first) : first;
   if (!original) throw new AgentError('invalid_argument', 'patched: the request has no object to patch');
-  const modified = cloneJson(jsonOf(rest[0] as KubeObject));
-  return { allowed: true, result: { code: 200 }, patches: createJsonPatch(jsonOf(original), modified) };
+  const patches = createJsonPatch(jsonOf(original), jsonOf(rest[0] as KubeObject));
+  return { allowed: true, result: { code: 200 }, patches: patches.map(ownPatch) };
 }
+
+/** Returns an operation whose value shares nothing with the object that it comes from. */
+const ownPatch = (step: JsonPatchOperation): JsonPatchOperation =>
+  typeof step.value === 'object' && step.value !== null ? { ...step, value: cloneJson(step.value) } : step;
 
 const isReview = (value: AdmissionRequest | KubeObject): value is AdmissionRequest =>
   isPristine(value) || ('operation' in value && 'uid' in value);
@@ -80,7 +84,10 @@ export class DeniedError extends Error {
   }
 }
 
-/** Returns the refusal for what a handler has thrown: an API error keeps its status and reason, a passed deadline is 504, all else is Forbidden. */
+/**
+ * Returns the refusal for what a handler has thrown: an API error keeps its status and reason, a passed deadline is 504, all else is
+ * Forbidden.
+ */
 export function refusalOf(reason: unknown, signal: AbortSignal): AdmissionResponse {
   if (isAborted(signal) && reason === signal.reason) return errored(504, reason);
   if (reason instanceof DeniedError) return reason.response;

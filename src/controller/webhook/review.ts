@@ -1,4 +1,5 @@
 import { AgentError } from '../../base/errors.ts';
+import { ownMember, setOwn } from '../../base/own.ts';
 import type { JsonPatchOperation } from '../../apimachinery/patch/create-json-patch.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../../apimachinery/json.ts';
 import type { KubeObject } from '../types.ts';
@@ -102,8 +103,13 @@ export function parseReview(text: string): ReceivedReview {
 
 /** Leaves out what Go writes as `null`. */
 function requestOf(request: JsonObject): AdmissionRequest {
-  const present = Object.fromEntries(Object.entries(request).filter(([, value]) => value !== null));
-  return { ...present, userInfo: objectAt(request, 'userInfo') } as unknown as AdmissionRequest;
+  const present: Record<string, unknown> = {};
+  for (const key of Object.keys(request)) {
+    const value = ownMember(request, key);
+    if (value !== null) setOwn(present, key, value);
+  }
+  present['userInfo'] = objectAt(request, 'userInfo');
+  return present as unknown as AdmissionRequest;
 }
 
 /** Returns the AdmissionReview that answers a request. */

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SecureVersion } from 'node:tls';
 import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import { isAborted } from '../../base/abort.ts';
 import { type Clock, steadyNow, systemClock } from '../../base/clock.ts';
+import { Deadlines } from '../../base/deadlines.ts';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import { type Tracer, traced } from '../../base/tracing.ts';
@@ -14,11 +16,12 @@ import type { Collector } from '../metrics/registry.ts';
 import { type HttpHandler, HttpServer } from '../serving/http-server.ts';
 import type { Client } from '../types.ts';
 import { CertWatcher } from '../serving/cert-watcher.ts';
-import type { WebhookHandler } from './handler.ts';
+import type { ServingContext, WebhookHandler } from './handler.ts';
 import { CertificateProvisioner, type CertificateProvisionerOptions } from './provisioner.ts';
 import { readFile } from 'node:fs/promises';
+import { RequestLife } from './request-life.ts';
 import { dialed } from './started-checker.ts';
-import { WebhookMetrics } from './webhook-metrics.ts';
+import { type MetricsOfWebhook, WebhookMetrics } from './webhook-metrics.ts';
 
 /** Where webhooks are served. */
 export interface WebhookServerOptions {
@@ -54,9 +57,42 @@ export interface WebhookServerDeps {
 const defaultTimeoutMs = 30_000;
 /** How long running requests may take at the end, ms. */
 const lastMs = 2_000;
+/** The longest URL whose target is kept, characters. */
+const longestKept = 1_000;
 
 interface Registered {
-  readonly serve: (request: IncomingMessage, response: ServerResponse, signal: AbortSignal) => Promise<void>;
+  readonly metrics: MetricsOfWebhook;
+  readonly serve: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    life: RequestLife,
+  ) => void | Promise<void>;
+}
+
+/** What all requests of a path are served with. */
+type SharedContext = Omit<ServingContext, 'signal' | 'until'>;
+
+/** The context of one request. */
+class RequestContext implements ServingContext {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly metrics: WebhookMetrics;
+  readonly #life: RequestLife;
+
+  constructor({ logger, clock, metrics }: SharedContext, life: RequestLife) {
+    this.logger = logger;
+    this.clock = clock;
+    this.metrics = metrics;
+    this.#life = life;
+  }
+
+  get signal(): AbortSignal {
+    return this.#life.signal;
+  }
+
+  until<T>(work: Promise<T>): Promise<T> {
+    return this.#life.until(work);
+  }
 }
 
 /** WebhookServer serves webhooks by path over TLS. */
@@ -69,6 +105,7 @@ export class WebhookServer implements Collector {
   readonly #handlers = new Map<string, Registered>();
   readonly #metrics = new WebhookMetrics();
   readonly #ending = new AbortController();
+  readonly #deadlines: Deadlines;
   #watcher: CertWatcher | undefined;
   #server: HttpServer | undefined;
 
@@ -76,6 +113,7 @@ export class WebhookServer implements Collector {
     this.#options = options;
     this.#logger = deps.logger ?? silentLogger;
     this.#clock = deps.clock ?? systemClock;
+    this.#deadlines = new Deadlines(this.#clock);
     this.#client = deps.client;
     this.#tracer = deps.tracer;
     if (options.provision && !deps.client)
@@ -94,13 +132,13 @@ export class WebhookServer implements Collector {
     if (this.#handlers.has(path))
       throw new AgentError('already_exists', `cannot register duplicate path: ${path}`);
     const logger = this.#logger.with({ webhook: path });
-    const [clock, metrics] = [this.#clock, this.#metrics];
-    metrics.add(path);
+    const shared: SharedContext = { logger, clock: this.#clock, metrics: this.#metrics };
     this.#handlers.set(path, {
-      serve: async (request, response, signal) => {
-        if (typeof handler === 'function') await handler(request, response);
-        else await handler.serve(request, response, { signal, logger, clock, metrics });
-      },
+      metrics: this.#metrics.add(path),
+      serve: (request, response, life) =>
+        typeof handler === 'function'
+          ? handler(request, response)
+          : handler.serve(request, response, new RequestContext(shared, life)),
     });
     logger.info('registering webhook', { path });
   }
@@ -151,6 +189,7 @@ export class WebhookServer implements Collector {
   async close(signal: AbortSignal): Promise<void> {
     this.#ending.abort();
     await this.#server?.close(signal);
+    this.#deadlines.close();
   }
 
   collect(): readonly MetricFamily[] {
@@ -195,32 +234,53 @@ export class WebhookServer implements Collector {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'https://localhost');
-    const handler = this.#handlers.get(pathname);
+    const { path, timeout } = targetOf(request.url ?? '/');
+    const handler = this.#handlers.get(path);
     if (!handler) {
       response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' }).end('404 page not found\n');
       return;
     }
     const began = steadyNow(this.#clock);
-    const deadline = new AbortController();
-    const stop = this.#clock.timer(timeoutMs(searchParams.get('timeout')), () => {
-      deadline.abort(new AgentError('deadline_exceeded', 'the webhook did not answer within its deadline'));
+    const life = new RequestLife();
+    const deadline = this.#deadlines.begin(timeout, () => {
+      life.end(new AgentError('deadline_exceeded', 'the webhook did not answer within its deadline'));
     });
-    const gone = (): void => {
-      if (!response.writableFinished) deadline.abort(new AgentError('cancelled', 'the client has gone'));
-    };
-    response.once('close', gone);
-    this.#metrics.started(pathname);
+    response.once('close', () => {
+      if (!response.writableFinished) life.end(new AgentError('cancelled', 'the client has gone'));
+    });
+    handler.metrics.started();
     let code = 500;
     try {
-      const serving = (): Promise<void> => handler.serve(request, response, deadline.signal);
-      await (this.#tracer ? inSpan(this.#tracer, { request, response, path: pathname }, serving) : serving());
+      if (this.#tracer)
+        await inSpan(this.#tracer, { request, response, path }, async () => {
+          await handler.serve(request, response, life);
+        });
+      else await handler.serve(request, response, life);
       code = response.statusCode;
     } finally {
-      stop();
-      this.#metrics.ended(pathname, code, steadyNow(this.#clock) - began);
+      deadline.stop();
+      handler.metrics.ended(code, steadyNow(this.#clock) - began);
     }
   }
+}
+
+/** Where a request goes, and the time that it has, ms. */
+interface Target {
+  readonly path: string;
+  readonly timeout: number;
+}
+
+/** The targets of the last URLs: an API server calls few. */
+const targets = new LRUCache<string, Target>({ max: 100 });
+
+/** Parses the URL of a request. */
+function targetOf(url: string): Target {
+  const existing = targets.get(url);
+  if (existing) return existing;
+  const { pathname, searchParams } = new URL(url, 'https://localhost');
+  const target = { path: pathname, timeout: timeoutMs(searchParams.get('timeout')) };
+  if (url.length <= longestKept) targets.set(url, target);
+  return target;
 }
 
 /** Serves a request in a span, which continues the trace of the caller. */

@@ -1,3 +1,5 @@
+import type { Logger } from '../../base/logger.ts';
+import { cloneJson } from '../json-value.ts';
 import type { Kind, KubeObject } from '../types.ts';
 import {
   type AdmissionContext,
@@ -5,7 +7,8 @@ import {
   type AdmissionOptions,
   AdmissionWebhook,
 } from './admission.ts';
-import { decoder } from './decoder.ts';
+import { checkedObject } from './decoder.ts';
+import { isPristine, pristineRequest } from './pristine.ts';
 import { allowed, errored, patched, withWarnings } from './responses.ts';
 import type { AdmissionRequest, AdmissionResponse } from './review.ts';
 
@@ -48,10 +51,11 @@ export const defaulter = <T extends KubeObject>(
     'mutating',
     decoding(async (request, context) => {
       if (request.operation === 'DELETE' || request.operation === 'CONNECT') return allowed();
-      const object = decoder.decode(request, kind);
+      const original = checkedObject(request.object, kind);
+      const object = cloneJson(original);
       const fill = typeof setDefaults === 'function' ? setDefaults : setDefaults.default.bind(setDefaults);
       return () =>
-        Promise.resolve(fill(object, context)).then((result) => patched(request, result ?? object));
+        Promise.resolve(fill(object, context)).then((result) => patched(original, result ?? object));
     }),
     options,
   );
@@ -91,20 +95,56 @@ function checkOf<T extends KubeObject>(
   const admit = (): Warnings => undefined;
   switch (request.operation) {
     case 'CREATE': {
-      const object = decoder.decode(request, kind);
+      const object = ownObject(request, request.object, kind);
       return (context) => functions.create?.(object, context);
     }
     case 'UPDATE': {
-      const [before, after] = [decoder.decodeOld(request, kind), decoder.decode(request, kind)];
+      const before = ownObject(request, request.oldObject, kind);
+      const after = ownObject(request, request.object, kind);
       return (context) => functions.update?.(before, after, context);
     }
     case 'DELETE': {
       // a deletion has only the stored object
-      const object = decoder.decodeOld(request, kind);
+      const object = ownObject(request, request.oldObject, kind);
       return (context) => functions.delete?.(object, context);
     }
     default:
       return admit;
+  }
+}
+
+/** Returns an object for a handler: that of a request that was received is its own, any other is copied. */
+const ownObject = <T extends KubeObject>(
+  request: AdmissionRequest,
+  object: KubeObject | undefined,
+  kind: Kind<T>,
+): T => {
+  const found = checkedObject(object, kind);
+  return isPristine(request) ? found : cloneJson(found);
+};
+
+/** The context of a typed handler. The handler gets the objects of the request; the request with others of its own is made if it asks. */
+class Context implements TypedContext {
+  readonly #context: AdmissionContext;
+  readonly #received: AdmissionRequest;
+  #request: AdmissionRequest | undefined;
+
+  constructor(context: AdmissionContext, received: AdmissionRequest) {
+    this.#context = context;
+    this.#received = received;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  get logger(): Logger {
+    return this.#context.logger;
+  }
+
+  get request(): AdmissionRequest {
+    this.#request ??= pristineRequest(this.#received);
+    return this.#request;
   }
 }
 
@@ -119,7 +159,7 @@ const decoding =
   async (request, context) => {
     let prepared;
     try {
-      prepared = await prepare(request, { ...context, request });
+      prepared = await prepare(request, new Context(context, request));
     } catch (reason) {
       return errored(400, reason);
     }

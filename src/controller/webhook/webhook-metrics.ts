@@ -2,6 +2,13 @@ import type { MetricFamily } from '../../metrics/family.ts';
 import { Counter, defaultBuckets, Histogram } from '../../metrics/metrics.ts';
 import type { Collector } from '../metrics/registry.ts';
 
+/** Counts the requests of one webhook. */
+export interface MetricsOfWebhook {
+  started(): void;
+  /** @param ms how long it took */
+  ended(code: number, ms: number): void;
+}
+
 /** WebhookMetrics counts for one webhook server, under controller-runtime's names. */
 export class WebhookMetrics implements Collector {
   readonly #requests = new Counter(
@@ -29,21 +36,27 @@ export class WebhookMetrics implements Collector {
     this.#conversionPanics.with({});
   }
 
-  /** Adds the series of a webhook, at 0. */
-  add(webhook: string): void {
-    this.#inFlight.with({ webhook });
-    for (const code of ['200', '500']) this.#requests.with({ webhook, code });
-  }
-
-  started(webhook: string): void {
-    this.#inFlight.add({ webhook });
-  }
-
-  /** @param ms how long it took */
-  ended(webhook: string, code: number, ms: number): void {
-    this.#inFlight.add({ webhook }, -1);
-    this.#requests.add({ webhook, code: String(code) });
-    this.#latency.observe({ webhook }, ms / 1000);
+  /** Adds the series of a webhook, at 0, and returns its counters. */
+  add(webhook: string): MetricsOfWebhook {
+    const inFlight = this.#inFlight.with({ webhook });
+    const latency = this.#latency.with({ webhook });
+    const requests = new Map<number, { value: number }>();
+    const requestsOf = (code: number): { value: number } => {
+      const found = requests.get(code) ?? this.#requests.with({ webhook, code: String(code) });
+      requests.set(code, found);
+      return found;
+    };
+    for (const code of [200, 500]) requestsOf(code);
+    return {
+      started: () => {
+        inFlight.value++;
+      },
+      ended: (code, ms) => {
+        inFlight.value--;
+        requestsOf(code).value++;
+        latency.observe(ms / 1000);
+      },
+    };
   }
 
   panicked(type: 'admission' | 'conversion'): void {

@@ -48,4 +48,17 @@ describe('createJsonPatch', () => {
       { op: 'replace', path: '/a/x~1y~0z', value: '2' },
     ]);
   });
+
+  test('dates are patched as their text, and members that are undefined as absent', () => {
+    const at = new Date('2026-03-04T05:06:07Z');
+    const text = at.toISOString();
+    expect(createJsonPatch({ at: text, in: [text] }, { at, in: [at] })).toEqual([]);
+    expect(
+      createJsonPatch({ gone: 1, old: '' }, { gone: undefined, never: undefined, old: at, new: at }),
+    ).toEqual([
+      { op: 'remove', path: '/gone' },
+      { op: 'replace', path: '/old', value: text },
+      { op: 'add', path: '/new', value: text },
+    ]);
+  });
 });

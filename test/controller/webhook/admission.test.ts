@@ -1,3 +1,4 @@
+import { request as httpsRequest } from 'node:https';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   type AdmissionContext,
@@ -11,7 +12,8 @@ import {
   validating,
   withWarnings,
 } from '../../../src/controller/webhook/index.ts';
-import { endServers, listening, patchOf, pod, requestOf, reviewOf } from './support.ts';
+import { eventually } from '../manager/bench-manager.ts';
+import { type Answer, endServers, listening, patchOf, pod, requestOf, reviewOf } from './support.ts';
 
 afterEach(endServers);
 
@@ -130,6 +132,51 @@ describe('admission webhook', () => {
     });
     const fits = reviewOf({ object: pod({ filler: 'x'.repeat(limit - 2_000) }) });
     expect((await send('/v', fits)).json.response).toMatchObject({ allowed: true });
+  });
+
+  test('5b a body of unknown length is refused with 413 above 7 MiB', async () => {
+    const { port } = await listening((server) => {
+      server.register(
+        '/v',
+        validating(() => allowed()),
+      );
+    });
+    const status = await new Promise((resolve, reject) => {
+      const call = httpsRequest(
+        {
+          ...{ host: '127.0.0.1', port, path: '/v', method: 'POST', rejectUnauthorized: false, agent: false },
+          headers: { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' },
+        },
+        (response) => {
+          response.on('data', (chunk: Buffer) => {
+            resolve((JSON.parse(chunk.toString()) as Answer['json']).response?.['status']);
+            call.destroy();
+          });
+        },
+      );
+      call.on('error', reject);
+      const part = Buffer.alloc(2 ** 20, ' ');
+      for (let sent = 0; sent < 9; sent++) call.write(part);
+    });
+    expect(status).toMatchObject({ code: 413 });
+  });
+
+  test('5c a client that goes within its body ends the request, and the next one is served', async () => {
+    const { port, lines, send } = await listening((server) => {
+      server.register(
+        '/v',
+        validating(() => allowed()),
+      );
+    });
+    const call = httpsRequest({
+      ...{ host: '127.0.0.1', port, path: '/v', method: 'POST', rejectUnauthorized: false, agent: false },
+      headers: { 'Content-Type': 'application/json', 'Content-Length': '1000' },
+    });
+    call.on('error', () => undefined);
+    await new Promise((resolve) => call.write('{', resolve));
+    call.destroy();
+    await eventually(() => lines.some(({ message }) => message === 'unable to read the admission review'));
+    expect((await send('/v', reviewOf())).status).toBe(200);
   });
 
   test('6 content type with a charset is JSON', async () => {

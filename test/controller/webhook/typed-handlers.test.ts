@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { ApiError, kinds } from '../../../src/controller/index.ts';
 import { decoder, defaulter, DeniedError, validator } from '../../../src/controller/webhook/index.ts';
-import { pod, requestOf } from './support.ts';
+import { endServers, listening, patchOf, pod, requestOf, reviewOf } from './support.ts';
+
+afterEach(endServers);
 
 describe('defaulter', () => {
   test('1 what is set is patched; members that the type does not declare are kept', async () => {
@@ -98,6 +100,50 @@ describe('validator', () => {
       warnings: ['w'],
       auditAnnotations: { a: 'b' },
     });
+  });
+});
+
+describe('the request of a typed handler', () => {
+  test('has the objects as they were received, whatever the handler did to its own', async () => {
+    const seen: unknown[] = [];
+    const { send } = await listening((server) => {
+      server.register(
+        '/validate',
+        validator(kinds.Pod, {
+          update: (before, after, context) => {
+            before.metadata = { name: 'written' };
+            after.metadata = { name: 'written' };
+            const { object, oldObject, uid } = context.request;
+            seen.push([object?.metadata?.name, oldObject?.metadata?.name, uid]);
+          },
+        }),
+      );
+      server.register(
+        '/mutate',
+        defaulter(kinds.Pod, (object, { request }) => {
+          object.metadata = { ...object.metadata, labels: { seen: 'true' } };
+          if (request.object) request.object.metadata = { name: 'written' };
+        }),
+      );
+    });
+    const oldObject = pod({ metadata: { namespace: 'default', name: 'old' } });
+    const { json } = await send('/validate', reviewOf({ uid: 'u-2', operation: 'UPDATE', oldObject }));
+    expect(json.response?.['allowed']).toBe(true);
+    expect(seen).toEqual([['p', 'old', 'u-2']]);
+    expect(patchOf(await send('/mutate', reviewOf()))).toEqual([
+      { op: 'add', path: '/metadata/labels', value: { seen: 'true' } },
+    ]);
+  });
+
+  test('a request that a test passes itself is not written to', async () => {
+    const request = requestOf();
+    const webhook = validator(kinds.Pod, {
+      create: (object) => {
+        object.metadata = { name: 'written' };
+      },
+    });
+    expect(await webhook.handle(request)).toMatchObject({ allowed: true });
+    expect(request).toEqual(requestOf());
   });
 });
 

@@ -82,8 +82,9 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
 
   #file(key: string, before: T | undefined, now: T | undefined): void {
     for (const { valuesOf, keys } of this.#indexes.values()) {
-      const [old, values] = [before ? valuesOf(before) : none, now ? valuesOf(now) : none];
-      if (sameValues(old, values)) continue;
+      const old = before ? valuesOf(before) : none;
+      const values = now ? valuesOf(now) : none;
+      if (old === values || sameValues(old, values)) continue;
       for (const value of old) drop(keys, value, key);
       for (const value of values) put(keys, value, key);
     }

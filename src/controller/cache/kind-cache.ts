@@ -52,6 +52,7 @@ export class KindCache implements Informer {
   readonly #indexes = new Set<string>();
   readonly #running: Promise<void>[] = [];
   readonly #onRefusal = new Set<(reason: unknown) => void>();
+  #synced = false;
   #stopResync: StopTimer = () => undefined;
 
   constructor(deps: CacheDeps, kind: Kind, selection: Selection, metadataOnly: boolean) {
@@ -70,7 +71,7 @@ export class KindCache implements Informer {
         ...(namespace !== '' && { namespace }),
         ...(selection.frozen && { freeze: true }),
         ...(kind.namespaced && {
-          indexers: { [namespaceIndex]: (object) => [object.metadata?.namespace ?? ''] },
+          indexers: { [namespaceIndex]: namespaceValues() },
         }),
       }),
     }));
@@ -107,7 +108,8 @@ export class KindCache implements Informer {
   }
 
   hasSynced(): boolean {
-    return this.parts.every(({ informer }) => informer.synced);
+    this.#synced ||= this.parts.every(({ informer }) => informer.synced);
+    return this.#synced;
   }
 
   /** Resolves when every part has its first list; rejects when `signal` aborts first. */
@@ -221,6 +223,8 @@ export class KindCache implements Informer {
   }
 
   #partOf(namespace: string): Part | undefined {
+    const [first] = this.parts;
+    if (this.parts.length === 1 && first?.namespace === '') return first;
     return (
       this.parts.find((part) => part.namespace === namespace && namespace !== '') ??
       this.parts.find((part) => part.namespace === '')
@@ -239,6 +243,17 @@ export class KindCache implements Informer {
 }
 
 const versionOf = ({ metadata }: KubeObject): string | undefined => metadata?.resourceVersion;
+
+/** Returns the index function of namespaces; its values are the same list for each object of a namespace. */
+function namespaceValues(): (object: KubeObject) => readonly string[] {
+  const values = new Map<string, readonly string[]>();
+  return ({ metadata }) => {
+    const namespace = metadata?.namespace ?? '';
+    let found = values.get(namespace);
+    if (!found) values.set(namespace, (found = [namespace]));
+    return found;
+  };
+}
 
 const isRefusal = (reason: unknown): boolean =>
   reason instanceof ApiError && [401, 403, 404].includes(reason.status);

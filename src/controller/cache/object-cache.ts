@@ -44,6 +44,8 @@ export class ObjectCache implements Cache {
   readonly #deps: CacheDeps;
   readonly #options: CacheOptions;
   readonly #kinds = new Map<string, KindCache>();
+  /** The last one that had its first list, by the kind as callers pass it; one that has stopped is not in `#kinds` any more. */
+  readonly #whole = new WeakMap<Kind, KindCache>();
   readonly #indexes = new Map<string, Map<string, Extract>>();
   readonly #started = new Latch();
   #signal: AbortSignal | undefined;
@@ -179,8 +181,12 @@ export class ObjectCache implements Cache {
 
   /** Returns the kind's cache if it has its first list. */
   #synced(kind: Kind, { metadataOnly }: GetOptions | ListOptions): KindCache | undefined {
+    const existing = metadataOnly === true ? undefined : this.#whole.get(kind);
+    if (existing && !existing.isStopped) return existing;
     const cached = this.#signal && this.peek(kind, metadataOnly);
-    return cached?.hasSynced() === true ? cached : undefined;
+    if (cached?.hasSynced() !== true) return undefined;
+    if (metadataOnly !== true) this.#whole.set(kind, cached);
+    return cached;
   }
 
   /** Returns the kind's cache once it has its first list. */

@@ -6,7 +6,6 @@ import type { Random } from '../../base/random.ts';
 import type { MetricsOfController } from '../metrics/controller-metrics.ts';
 import type { Taken } from '../queue/priority-queue.ts';
 import type { Cause, ReconcileContext, Reconciler, Result } from '../reconcile.ts';
-import type { Request } from '../types.ts';
 
 /** A panic that was recovered; `cause` is the programming error. */
 export class PanicError extends Error {
@@ -61,16 +60,13 @@ async function withinTimeout(item: Taken, parts: AttemptParts, signal: AbortSign
   }
 }
 
-async function call(
-  { request, causes }: Taken,
-  { reconciler, metrics, recoverPanic, logger, random }: AttemptParts,
-  signal: AbortSignal,
-): Promise<Attempt> {
-  const context = new Context({ signal, causes, random, logger, subject: request });
+async function call(item: Taken, parts: AttemptParts, signal: AbortSignal): Promise<Attempt> {
+  const context = new Context(item, parts, signal);
   try {
-    const result = await reconciler.reconcile(request, context);
-    return { outcome: { result: result ?? {} }, context };
+    const result = await parts.reconciler.reconcile(item.request, context);
+    return { outcome: { result: result ?? noResult }, context };
   } catch (error) {
+    const { metrics, recoverPanic } = parts;
     if (!isPanic(error) || (isAborted(signal) && error === signal.reason))
       return { outcome: { error }, context };
     metrics.panicked();
@@ -80,26 +76,26 @@ async function call(
   }
 }
 
-interface ContextParts {
-  readonly signal: AbortSignal;
-  readonly causes: readonly Cause[];
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly subject: Request;
-}
+const noResult: Result = {};
 
-/** Makes the identity and the logger of a reconcile when they are used: most reconciles write no line. */
+/** Makes what a reconcile asks for when it asks: most write no line, and look at no cause. */
 class Context implements ReconcileContext {
   readonly signal: AbortSignal;
-  readonly causes: readonly Cause[];
-  readonly #parts: ContextParts;
+  readonly #item: Taken;
+  readonly #parts: Pick<AttemptParts, 'random' | 'logger'>;
   #id: string | undefined;
   #logger: Logger | undefined;
+  #causes: readonly Cause[] | undefined;
 
-  constructor(parts: ContextParts) {
-    this.signal = parts.signal;
-    this.causes = parts.causes;
+  constructor(item: Taken, parts: Pick<AttemptParts, 'random' | 'logger'>, signal: AbortSignal) {
+    this.signal = signal;
+    this.#item = item;
     this.#parts = parts;
+  }
+
+  get causes(): readonly Cause[] {
+    this.#causes ??= this.#item.causes;
+    return this.#causes;
   }
 
   get reconcileID(): string {
@@ -108,7 +104,7 @@ class Context implements ReconcileContext {
   }
 
   get logger(): Logger {
-    const { namespace, name } = this.#parts.subject;
+    const { namespace, name } = this.#item.request;
     this.#logger ??= this.#parts.logger.with({ namespace, name, reconcileID: this.reconcileID });
     return this.#logger;
   }

@@ -141,7 +141,7 @@ export class Controller implements Runnable {
   /** Reconciles one request, outside of the queue. */
   async reconcile(request: Request, signal: AbortSignal): Promise<Result> {
     const { outcome } = await this.#attempt(
-      { request, priority: 0, causes: [], trace: undefined, waitedMs: 0 },
+      { request, priority: 0, causes: [], trace: undefined, waitedMs: 0, takenAt: 0 },
       signal,
     );
     if ('error' in outcome) throw outcome.error as Error;
@@ -273,18 +273,10 @@ export class Controller implements Runnable {
     return {
       clock: this.#parts.clock,
       tracer: this.#parts.tracer?.(),
-      add: (request) => {
-        queue.add(request);
-      },
-      addAfter: (request, ms) => {
-        queue.addAfter(request, ms);
-      },
-      addRateLimited: (request) => {
-        queue.addRateLimited(request);
-      },
-      addWithOpts: (options, ...requests) => {
-        queue.addWithOpts(options, ...requests);
-      },
+      add: queue.add.bind(queue),
+      addAfter: queue.addAfter.bind(queue),
+      addRateLimited: queue.addRateLimited.bind(queue),
+      addWithOpts: queue.addWithOpts.bind(queue),
       failed: (message) => {
         this.#logger.error('event lost', { err: message });
       },
@@ -294,7 +286,8 @@ export class Controller implements Runnable {
   async #work(signal: AbortSignal): Promise<void> {
     const { queue } = this;
     for (;;) {
-      const item = await queue.take();
+      const taken = queue.take();
+      const item = taken instanceof Promise ? await taken : taken;
       if (!item) return;
       try {
         await this.#process(item, signal);
@@ -306,12 +299,11 @@ export class Controller implements Runnable {
 
   async #process(item: Taken, signal: AbortSignal): Promise<Attempt> {
     const { metrics, clock } = this.#parts;
-    const since = steadyNow(clock);
     metrics.active(1);
     try {
       const attempted = await this.#attempt(item, signal);
       const { outcome, context } = attempted;
-      const ms = steadyNow(clock) - since;
+      const ms = steadyNow(clock) - item.takenAt;
       if ('error' in outcome) this.#failed(item, outcome.error, { context, ms });
       else this.#succeeded(item, outcome.result, ms);
       return attempted;
@@ -321,10 +313,8 @@ export class Controller implements Runnable {
   }
 
   #attempt(item: Taken, signal: AbortSignal): Promise<Attempt> {
-    const { tracer } = this.#parts;
-    const run = (): Promise<Attempt> => attempt(item, this.#attempts, signal);
-    const tracing = tracer?.();
-    if (!tracing) return run();
+    const tracing = this.#parts.tracer?.();
+    if (!tracing) return attempt(item, this.#attempts, signal);
     const { namespace, name } = item.request;
     const attributes = {
       'controller.name': this.name,
@@ -333,7 +323,7 @@ export class Controller implements Runnable {
       'podtender.queue.wait_ms': item.waitedMs,
     };
     return traced(tracing, 'reconcile', { parent: item.trace ?? 'none', attributes }, async (span) => {
-      const done = await run();
+      const done = await attempt(item, this.#attempts, signal);
       if ('error' in done.outcome) span.end(done.outcome.error);
       return done;
     });

@@ -1,4 +1,5 @@
-import { type AddOptions, lowPriority, type RequestQueue } from '../queue/priority-queue.ts';
+import { EventQueue } from '../queue/event-queue.ts';
+import { lowPriority, type RequestQueue } from '../queue/priority-queue.ts';
 import type { Kind, KubeObject, ObjectMeta, Request } from '../types.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
 
@@ -12,33 +13,6 @@ export interface EventHandler<T extends KubeObject = KubeObject> {
   update(event: UpdateEvent<T>, queue: RequestQueue): void | Promise<void>;
   delete(event: DeleteEvent<T>, queue: RequestQueue): void | Promise<void>;
   generic(event: GenericEvent<T>, queue: RequestQueue): void | Promise<void>;
-}
-
-/** PriorityAdder adds with a priority what has none of its own. */
-class PriorityAdder implements RequestQueue {
-  readonly #queue: RequestQueue;
-  readonly #priority: number;
-
-  constructor(queue: RequestQueue, priority: number) {
-    this.#queue = queue;
-    this.#priority = priority;
-  }
-
-  add(request: Request): void {
-    this.#queue.addWithOpts({ priority: this.#priority }, request);
-  }
-
-  addAfter(request: Request, ms: number): void {
-    this.#queue.addWithOpts({ priority: this.#priority, after: ms }, request);
-  }
-
-  addRateLimited(request: Request): void {
-    this.#queue.addWithOpts({ priority: this.#priority, rateLimited: true }, request);
-  }
-
-  addWithOpts(options: AddOptions, ...requests: readonly Request[]): void {
-    this.#queue.addWithOpts({ priority: this.#priority, ...options }, ...requests);
-  }
 }
 
 const versionOf = (object: KubeObject): string | undefined => object.metadata?.resourceVersion;
@@ -58,9 +32,9 @@ export function withLowPriorityWhenUnchanged<T extends KubeObject>(
 ): EventHandler<T> {
   return {
     create: (event, queue) =>
-      handler.create(event, event.isInInitialList ? new PriorityAdder(queue, lowPriority) : queue),
+      handler.create(event, event.isInInitialList ? EventQueue.withPriority(queue, lowPriority) : queue),
     update: (event, queue) =>
-      handler.update(event, isResync(event) ? new PriorityAdder(queue, lowPriority) : queue),
+      handler.update(event, isResync(event) ? EventQueue.withPriority(queue, lowPriority) : queue),
     delete: (event, queue) => handler.delete(event, queue),
     generic: (event, queue) => handler.generic(event, queue),
   };

@@ -2,6 +2,7 @@ import { type Clock, type StopTimer, steadyNow } from '../../base/clock.ts';
 import type { Cause } from '../reconcile.ts';
 import type { Request } from '../types.ts';
 import { Heap } from './heap.ts';
+import { type ReadyEntry, ReadyQueue } from './ready-queue.ts';
 import { keyOf, type RateLimiter } from './rate-limiter.ts';
 
 /** The priority of what is not news: objects of a first list, and resyncs. Live events have 0. */
@@ -9,6 +10,8 @@ export const lowPriority = -100;
 
 /** The most causes that a request carries. */
 const maxCauses = 32;
+
+const noOptions: AddOptions = {};
 
 /** The cause of an addition; the queue adds the time. */
 export type EventCause = Omit<Cause, 'at'>;
@@ -19,15 +22,15 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 /** How a request is added. */
 export interface AddOptions {
   /** Time until the request is due, ms. Of several times for one request the earliest wins. */
-  readonly after?: number;
+  readonly after?: number | undefined;
   /** Delays the request as the rate limiter says; with `after`, the shorter delay applies. */
-  readonly rateLimited?: boolean;
+  readonly rateLimited?: boolean | undefined;
   /** Requests with a higher priority are taken first. A waiting request keeps its highest priority. Default 0. */
-  readonly priority?: number;
+  readonly priority?: number | undefined;
   /** Why the request is added. */
-  readonly cause?: EventCause;
+  readonly cause?: EventCause | undefined;
   /** The span of the event; the reconcile continues the trace of the first event that asked for it. */
-  readonly trace?: TraceHeaders;
+  readonly trace?: TraceHeaders | undefined;
 }
 
 /** RequestQueue is the part of a queue that event handlers use. */
@@ -60,6 +63,8 @@ export interface Taken {
   readonly trace: TraceHeaders | undefined;
   /** How long it was due before it was taken, ms. */
   readonly waitedMs: number;
+  /** When it was taken, on the steady clock, ms. */
+  readonly takenAt: number;
 }
 
 /** A request that waits in a queue. */
@@ -79,25 +84,80 @@ export interface PriorityQueueOptions {
   readonly usePriority?: boolean;
 }
 
-interface Item {
+/** A cause of a request that waits, with its time. */
+interface DatedCause {
+  readonly cause: EventCause;
+  readonly at: number;
+}
+
+/** A request in the queue; once it has been taken, nothing changes it any more. */
+class Item implements Taken, ReadyEntry {
   readonly key: string;
   readonly request: Request;
   priority: number;
-  /** Orders the items of one priority. */
   order: number;
-  /** When the item becomes due; undefined: it is due. */
-  readyAt: number | undefined;
+  bucket: ReadyEntry['bucket'] = undefined;
+  due = false;
+  /** When the item becomes due; only while it is not. */
+  readyAt: number | undefined = undefined;
   /** When the item became due. */
-  since: number;
-  /** Its place in one of the heaps; a place that is no item's any more is skipped. */
-  place: Place | undefined;
-  readonly causes: Cause[];
-  trace: TraceHeaders | undefined;
+  since = 0;
+  /** Its place among the items that wait for their time; a place that is no item's any more is skipped. */
+  place: Place | undefined = undefined;
+  trace: TraceHeaders | undefined = undefined;
+  takenAt = 0;
+  /** Most items have one cause. */
+  #first: EventCause | undefined = undefined;
+  #firstAt = 0;
+  #later: DatedCause[] | undefined = undefined;
+
+  constructor(
+    key: string,
+    { namespace, name }: Request,
+    { priority, order }: Pick<Item, 'priority' | 'order'>,
+  ) {
+    this.key = key;
+    this.request = { namespace, name };
+    this.priority = priority;
+    this.order = order;
+  }
+
+  get waitedMs(): number {
+    return this.takenAt - this.since;
+  }
+
+  addCause(cause: EventCause, at: number): void {
+    if (!this.#first) {
+      this.#first = cause;
+      this.#firstAt = at;
+      return;
+    }
+    this.#later ??= [];
+    this.#later.push({ cause, at });
+    if (this.#later.length < maxCauses) return;
+    const [oldest = { cause, at }] = this.#later.splice(0, 1);
+    this.#first = oldest.cause;
+    this.#firstAt = oldest.at;
+  }
+
+  /** Made when it is read: most reconcilers do not ask. */
+  get causes(): readonly Cause[] {
+    if (!this.#first) return [];
+    const first = causeOf(this.#first, this.#firstAt);
+    return this.#later ? [first, ...this.#later.map(({ cause, at }) => causeOf(cause, at))] : [first];
+  }
 }
 
+const causeOf = ({ type, source, object }: EventCause, at: number): Cause => ({
+  type,
+  source,
+  ...(object && { object }),
+  at,
+});
+
+/** A place among the items that become due later. */
 interface Place {
   readonly item: Item;
-  readonly priority: number;
   readonly order: number;
   readonly readyAt: number;
 }
@@ -118,10 +178,7 @@ export class PriorityQueue implements RequestQueue {
   readonly #metrics: QueueMetrics | undefined;
   readonly #usePriority: boolean;
   readonly #items = new Map<string, Item>();
-  readonly #ready = new Heap<Place>(
-    (one, other) =>
-      one.priority > other.priority || (one.priority === other.priority && one.order < other.order),
-  );
+  readonly #ready = new ReadyQueue<Item>();
   readonly #waiting = new Heap<Place>(
     (one, other) => one.readyAt < other.readyAt || (one.readyAt === other.readyAt && one.order < other.order),
   );
@@ -165,9 +222,9 @@ export class PriorityQueue implements RequestQueue {
     const now = steadyNow(this.#clock);
     return [...this.#items.values()]
       .sort((a, b) => (a.readyAt ?? 0) - (b.readyAt ?? 0) || b.priority - a.priority || a.order - b.order)
-      .map(({ request, priority, readyAt, causes }) => {
-        const dueIn = readyAt === undefined ? 0 : Math.max(1, readyAt - now);
-        return { request, priority, dueIn, causes: [...causes] };
+      .map(({ request, priority, readyAt = now, due, causes }) => {
+        const dueIn = due ? 0 : Math.max(1, readyAt - now);
+        return { request, priority, dueIn, causes };
       });
   }
 
@@ -178,7 +235,7 @@ export class PriorityQueue implements RequestQueue {
   }
 
   add(request: Request): void {
-    this.#add(request, {});
+    this.#add(request, noOptions);
   }
 
   addAfter(request: Request, ms: number): void {
@@ -223,8 +280,8 @@ export class PriorityQueue implements RequestQueue {
     this.#locked.delete(key);
     this.#metrics?.worked(steadyNow(this.#clock) - since);
     const item = this.#items.get(key);
-    if (item?.readyAt !== undefined || !item || this.#shut) return;
-    this.#place(item);
+    if (!item?.due || this.#shut) return;
+    this.#ready.push(item);
     this.#dispatchSoon();
   }
 
@@ -236,8 +293,7 @@ export class PriorityQueue implements RequestQueue {
     this.#alarm = undefined;
     this.#ready.clear();
     this.#waiting.clear();
-    for (const { readyAt, priority } of this.#items.values())
-      if (readyAt === undefined) this.#metrics?.depth(priority, -1);
+    for (const { due, priority } of this.#items.values()) if (due) this.#metrics?.depth(priority, -1);
     this.#items.clear();
     this.#due = 0;
     for (const taker of this.#takers.splice(0)) taker(undefined);
@@ -249,10 +305,13 @@ export class PriorityQueue implements RequestQueue {
     if (after > 0) this.#metrics?.retried();
     const priority = this.#usePriority ? (options.priority ?? 0) : 0;
     const key = keyOf(request);
-    const item = this.#items.get(key) ?? this.#newItem(key, request, priority);
-    if (options.cause) this.#addCause(item, options.cause);
+    let item = this.#items.get(key);
+    if (!item) {
+      item = new Item(key, request, { priority, order: this.#order++ });
+      this.#items.set(key, item);
+    } else if (priority > item.priority) this.#raise(item, priority);
+    if (options.cause) item.addCause(options.cause, this.#clock.now());
     item.trace ??= options.trace;
-    this.#raise(item, priority);
     this.#schedule(item, after);
   }
 
@@ -262,67 +321,41 @@ export class PriorityQueue implements RequestQueue {
     return after > 0 ? Math.min(after, limit) : limit;
   }
 
-  #newItem(key: string, request: Request, priority: number): Item {
-    const item: Item = {
-      key,
-      request: { namespace: request.namespace, name: request.name },
-      priority,
-      order: this.#order++,
-      readyAt: Infinity,
-      since: 0,
-      place: undefined,
-      causes: [],
-      trace: undefined,
-    };
-    this.#items.set(key, item);
-    return item;
-  }
-
-  #addCause({ causes }: Item, cause: EventCause): void {
-    if (causes.length >= maxCauses) causes.shift();
-    causes.push({ ...cause, at: this.#clock.now() });
-  }
-
   /** Gives a waiting item a higher priority, at the end of those that have it. */
   #raise(item: Item, priority: number): void {
-    if (priority <= item.priority) return;
-    const due = item.readyAt === undefined;
+    const { due } = item;
     if (due) this.#metrics?.depth(item.priority, -1);
     item.priority = priority;
     item.order = this.#order++;
     if (!due) return;
     this.#metrics?.depth(priority, 1);
-    if (!this.#locked.has(item.key)) this.#place(item);
+    if (!this.#locked.has(item.key)) this.#ready.push(item);
   }
 
   #schedule(item: Item, after: number): void {
-    if (item.readyAt === undefined) return; // due already
+    if (item.due) return;
     if (!(after > 0)) {
       this.#becomeDue(item, steadyNow(this.#clock));
       this.#dispatchSoon();
       return;
     }
     const at = steadyNow(this.#clock) + after;
-    if (at >= item.readyAt) return;
+    if (item.readyAt !== undefined && at >= item.readyAt) return;
     item.readyAt = at;
-    item.place = { item, priority: item.priority, order: item.order, readyAt: at };
+    item.place = { item, order: item.order, readyAt: at };
     this.#waiting.push(item.place);
     this.#setAlarm();
   }
 
   #becomeDue(item: Item, now: number): void {
+    item.due = true;
     item.readyAt = undefined;
     item.since = now;
     this.#due++;
     this.#metrics?.added();
     this.#metrics?.depth(item.priority, 1);
-    if (!this.#locked.has(item.key)) this.#place(item);
-    else item.place = undefined;
-  }
-
-  #place(item: Item): void {
-    item.place = { item, priority: item.priority, order: item.order, readyAt: 0 };
-    this.#ready.push(item.place);
+    item.place = undefined;
+    if (!this.#locked.has(item.key)) this.#ready.push(item);
   }
 
   /** Plans one timer for the earliest of the waiting items. */
@@ -357,20 +390,16 @@ export class PriorityQueue implements RequestQueue {
   }
 
   #pop(): Taken | undefined {
-    for (let place = this.#ready.pop(); place; place = this.#ready.pop()) {
-      const { item } = place;
-      if (item.place !== place) continue;
-      const now = steadyNow(this.#clock);
-      this.#items.delete(item.key);
-      this.#locked.set(item.key, now);
-      this.#due--;
-      this.#metrics?.depth(item.priority, -1);
-      const waitedMs = now - item.since;
-      this.#metrics?.waited(waitedMs);
-      const { request, priority, causes, trace } = item;
-      return { request, priority, causes, trace, waitedMs };
-    }
-    return undefined;
+    const item = this.#ready.pop();
+    if (!item) return undefined;
+    const now = steadyNow(this.#clock);
+    this.#items.delete(item.key);
+    this.#locked.set(item.key, now);
+    this.#due--;
+    item.takenAt = now;
+    this.#metrics?.depth(item.priority, -1);
+    this.#metrics?.waited(item.waitedMs);
+    return item;
   }
 
   /** Serves those who wait after the current turn, so that what one turn adds is de-duplicated and ordered first. */

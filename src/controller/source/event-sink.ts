@@ -1,11 +1,12 @@
 import { messageOf } from '../../base/errors.ts';
-import type { OpenSpan } from '../../base/tracing.ts';
+import type { OpenSpan, Tracer } from '../../base/tracing.ts';
 import type { EventHandler } from '../handler/handler.ts';
 import { isResync } from '../handler/handler.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../handler/event.ts';
 import type { Predicate } from '../predicate/predicate.ts';
-import type { AddOptions, EventCause, RequestQueue } from '../queue/priority-queue.ts';
-import type { KubeObject, Request } from '../types.ts';
+import { EventQueue } from '../queue/event-queue.ts';
+import type { EventCause, RequestQueue } from '../queue/priority-queue.ts';
+import type { KubeObject } from '../types.ts';
 import type { SourceQueue } from './source.ts';
 
 /** What an {@link EventSink} connects. */
@@ -22,7 +23,7 @@ export interface EventSinkParts<T extends KubeObject> {
 /** EventSink passes events that the predicates let pass to a handler, with the cause of what the handler then asks for. */
 export class EventSink<T extends KubeObject> {
   readonly #parts: EventSinkParts<T>;
-  readonly #pending = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<unknown>>();
 
   constructor(parts: EventSinkParts<T>) {
     this.#parts = parts;
@@ -34,24 +35,19 @@ export class EventSink<T extends KubeObject> {
   }
 
   create(event: CreateEvent<T>): void {
-    if (!this.#passes((predicate) => predicate.create(event))) return;
-    this.#handle('create', event.object, (queue) => this.#parts.handler.create(event, queue));
+    this.#event('create', 'create', event, event.object);
   }
 
   update(event: UpdateEvent<T>): void {
-    if (!this.#passes((predicate) => predicate.update(event))) return;
-    const type = isResync(event) ? 'resync' : 'update';
-    this.#handle(type, event.objectNew, (queue) => this.#parts.handler.update(event, queue));
+    this.#event('update', isResync(event) ? 'resync' : 'update', event, event.objectNew);
   }
 
   delete(event: DeleteEvent<T>): void {
-    if (!this.#passes((predicate) => predicate.delete(event))) return;
-    this.#handle('delete', event.object, (queue) => this.#parts.handler.delete(event, queue));
+    this.#event('delete', 'delete', event, event.object);
   }
 
   generic(event: GenericEvent<T>): void {
-    if (!this.#passes((predicate) => predicate.generic(event))) return;
-    this.#handle('generic', event.object, (queue) => this.#parts.handler.generic(event, queue));
+    this.#event('generic', 'generic', event, event.object);
   }
 
   /** Resolves when the handler has finished with every event so far. */
@@ -59,23 +55,31 @@ export class EventSink<T extends KubeObject> {
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
   }
 
-  #passes(check: (predicate: Predicate<T>) => boolean): boolean {
-    const { predicates } = this.#parts;
-    return predicates.length === 0 || this.#guard(() => predicates.every(check)) === true;
+  #event(name: EventName, type: EventCause['type'], event: AnyEvent<T>, object: T): void {
+    const { queue, handler, predicates, source, kind } = this.#parts;
+    let span: OpenSpan | undefined;
+    let result: unknown;
+    try {
+      for (const predicate of predicates as readonly Receiver<AnyEvent<T>, [], boolean>[])
+        if (!predicate[name](event)) return;
+      const cause = new ObjectCause(type, source, object, object.kind ?? kind ?? '');
+      span = queue.tracer && this.#span(queue.tracer, type, object);
+      const added = new EventQueue(queue, { cause, trace: span?.headers() });
+      const receiver = handler as Receiver<AnyEvent<T>, [RequestQueue], unknown>;
+      result = span ? span.within(() => receiver[name](event, added)) : receiver[name](event, added);
+    } catch (reason) {
+      // a predicate or handler that throws loses its event; the source goes on
+      this.#failed(reason);
+    }
+    if (result instanceof Promise) this.#wait(result, span);
+    else span?.end();
   }
 
-  #handle(type: EventCause['type'], object: T, call: (queue: RequestQueue) => void | Promise<void>): void {
-    const span = this.#span(type, object);
-    const cause = this.#cause(type, object);
-    const queue = new CausedQueue(this.#parts.queue, span ? { cause, trace: span.headers() } : { cause });
-    const result = this.#guard(() => (span ? span.within(() => call(queue)) : call(queue)));
-    if (!(result instanceof Promise)) {
-      span?.end();
-      return;
-    }
-    const settled: Promise<void> = result
+  /** Waits for a handler in the background. */
+  #wait(result: Promise<unknown>, span: OpenSpan | undefined): void {
+    const settled: Promise<unknown> = result
       .catch((reason: unknown) => {
-        this.#parts.queue.failed?.(`event handler of ${this.#parts.source}: ${messageOf(reason)}`);
+        this.#failed(reason);
       })
       .finally(() => {
         span?.end();
@@ -84,18 +88,12 @@ export class EventSink<T extends KubeObject> {
     this.#pending.add(settled);
   }
 
-  /** A predicate or handler that throws loses its event; the source goes on. */
-  #guard<Result>(call: () => Result): Result | undefined {
-    try {
-      return call();
-    } catch (reason) {
-      this.#parts.queue.failed?.(`event handler of ${this.#parts.source}: ${messageOf(reason)}`);
-      return undefined;
-    }
+  #failed(reason: unknown): void {
+    this.#parts.queue.failed?.(`event handler of ${this.#parts.source}: ${messageOf(reason)}`);
   }
 
-  #span(type: string, object: T): OpenSpan | undefined {
-    return this.#parts.queue.tracer?.start(`event ${type}`, {
+  #span(tracer: Tracer, type: string, object: T): OpenSpan {
+    return tracer.start(`event ${type}`, {
       parent: 'none',
       attributes: {
         'k8s.object.kind': object.kind ?? this.#parts.kind ?? '',
@@ -105,45 +103,40 @@ export class EventSink<T extends KubeObject> {
       },
     });
   }
-
-  #cause(type: EventCause['type'], object: T): EventCause {
-    const { namespace = '', name = '', resourceVersion } = object.metadata ?? {};
-    return {
-      type,
-      source: this.#parts.source,
-      object: {
-        kind: object.kind ?? this.#parts.kind ?? '',
-        namespace,
-        name,
-        ...(resourceVersion !== undefined && { resourceVersion }),
-      },
-    };
-  }
 }
 
-/** CausedQueue adds requests with the cause of one event. */
-class CausedQueue implements RequestQueue {
-  readonly #queue: RequestQueue;
-  readonly #event: Pick<AddOptions, 'cause' | 'trace'>;
+type EventName = 'create' | 'update' | 'delete' | 'generic';
+type AnyEvent<T extends KubeObject> = CreateEvent<T> | UpdateEvent<T> | DeleteEvent<T> | GenericEvent<T>;
+/** A handler or predicate as what is called by the name of its event. */
+type Receiver<Event, More extends readonly unknown[], Result> = Readonly<
+  Record<EventName, (event: Event, ...more: More) => Result>
+>;
 
-  constructor(queue: RequestQueue, event: Pick<AddOptions, 'cause' | 'trace'>) {
-    this.#queue = queue;
-    this.#event = event;
+/** The cause of what an event of an object asks for. It keeps texts of the object, not the object. */
+class ObjectCause implements EventCause {
+  readonly type: EventCause['type'];
+  readonly source: string;
+  readonly #kind: string;
+  readonly #namespace: string;
+  readonly #name: string;
+  readonly #resourceVersion: string | undefined;
+
+  constructor(type: EventCause['type'], source: string, { metadata }: KubeObject, kind: string) {
+    this.type = type;
+    this.source = source;
+    this.#kind = kind;
+    this.#namespace = metadata?.namespace ?? '';
+    this.#name = metadata?.name ?? '';
+    this.#resourceVersion = metadata?.resourceVersion;
   }
 
-  add(request: Request): void {
-    this.#queue.addWithOpts(this.#event, request);
-  }
-
-  addAfter(request: Request, ms: number): void {
-    this.#queue.addWithOpts({ ...this.#event, after: ms }, request);
-  }
-
-  addRateLimited(request: Request): void {
-    this.#queue.addWithOpts({ ...this.#event, rateLimited: true }, request);
-  }
-
-  addWithOpts(options: AddOptions, ...requests: readonly Request[]): void {
-    this.#queue.addWithOpts({ ...this.#event, ...options }, ...requests);
+  get object(): NonNullable<EventCause['object']> {
+    const resourceVersion = this.#resourceVersion;
+    return {
+      kind: this.#kind,
+      namespace: this.#namespace,
+      name: this.#name,
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    };
   }
 }

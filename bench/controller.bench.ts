@@ -1,7 +1,8 @@
 /**
  * Measures what a reconcile costs: config maps of a first list, then an update of each, with the API server in a separate process. The
  * reconciler reads the object from the cache. In turns with others, each in a process of its own: client-node's informer with a queue
- * written by hand; `@dot-i/k8s-operator`, when it is installed in a folder; any program that prints what controller-peer.ts prints.
+ * written by hand; TLS and JSON.parse alone; `@dot-i/k8s-operator`, when it is installed in a folder; any program that prints what
+ * controller-peer.ts prints.
  *
  * `npm run build && npm run bench -- controller [KEYS] [--rounds=N] [--operator=DIR] [--program=FILE]`
  *
@@ -51,6 +52,7 @@ const peers: readonly Peer[] = [
   script('podtender', { nodeFlags }),
   script('podtender', { name: 'podtender, Node.js without flags' }),
   script('client-node'),
+  script('floor', { name: 'TLS and JSON.parse alone' }),
   ...(operator === undefined
     ? []
     : [

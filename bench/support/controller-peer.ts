@@ -1,9 +1,9 @@
 /**
  * A controller of config maps in a process of its own, for the bench: podtender's, client-node's informer with a queue written by hand, or
- * an operator of `@dot-i/k8s-operator`. Prints the CPU time and the memory once the first list is reconciled, and again when a number of
+ * an operator of `@dot-i/k8s-operator`; or the floor of all of them, a watch over TLS whose lines are parsed. Prints the CPU time and the memory once the first list is reconciled, and again when a number of
  * updates is.
  *
- * `node controller-peer.ts podtender|client-node|k8s-operator KUBECONFIG [AMOUNT [MODULE]]`
+ * `node controller-peer.ts podtender|client-node|floor|k8s-operator KUBECONFIG [AMOUNT [MODULE]]`
  */
 import { createRequire } from 'node:module';
 import type { V1ConfigMap } from '@kubernetes/client-node';
@@ -73,6 +73,32 @@ async function clientNode(): Promise<void> {
   await informer.start();
 }
 
+/** Reads a watch that begins with all objects, and parses each line: what no controller in Node.js can do without. */
+async function floor(): Promise<void> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const { Agent, request } = await import('node:https');
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const read = (data: string | undefined): Buffer => Buffer.from(data ?? '', 'base64');
+  const { server, caData } = config.getCurrentCluster() ?? {};
+  const { certData, keyData } = config.getCurrentUser() ?? {};
+  const agent = new Agent({ ca: read(caData), cert: read(certData), key: read(keyData) });
+  const path =
+    '/api/v1/namespaces/default/configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+  since = process.cpuUsage();
+  request(`${server ?? ''}${path}`, { agent }, (response) => {
+    let rest = '';
+    response.setEncoding('utf8').on('data', (part: string) => {
+      const lines = (rest + part).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const { type, object } = JSON.parse(line) as { type: string; object: V1ConfigMap };
+        if (type !== 'BOOKMARK' && object.metadata?.name?.startsWith('bench-')) count();
+      }
+    });
+  }).end();
+}
+
 /** The parts of `@dot-i/k8s-operator` that are used here. */
 interface OperatorModule {
   readonly default: new () => {
@@ -107,6 +133,7 @@ async function operator(): Promise<void> {
 const peers: Readonly<Record<string, () => Promise<void>>> = {
   podtender,
   'client-node': clientNode,
+  floor,
   'k8s-operator': operator,
 };
 await peers[peer]?.();

@@ -46,6 +46,9 @@ export type LauncherName = 'kube-apiserver' | 'etcd';
 const isLauncher = (word: string | undefined): word is LauncherName =>
   word === 'kube-apiserver' || word === 'etcd';
 
+/** The port of the API server of `podtender up` without `--port`. */
+export const defaultApiPort = 16443;
+
 /** Command line options of `podtender explain`. */
 export interface ExplainOptions {
   readonly config?: string;
@@ -218,7 +221,7 @@ function addShared(command: Command, around: Surroundings): Command {
 function addUp(program: Command, around: Surroundings, act: (options: UpOptions) => Promise<void>): void {
   addShared(program.command('up'), around)
     .description('Run an API server and a node on this machine: pods are local processes.')
-    .option('--port <port>', 'port of the API server on 127.0.0.1; 0: any free one', port, 16443)
+    .option('--port <port>', 'port of the API server on 127.0.0.1; 0: any free one', port, defaultApiPort)
     .option('--leave-running', 'leave the containers running at the end, for the next start', false)
     .option('--controllers <list>', controllersHelp, commaList, [])
     .addHelpText(

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pod } from '../../src/kube/types.ts';
+import { defaultApiPort } from '../../src/cli/program.ts';
 import { kubectls, noKubectl } from './kubectl.ts';
 import { condition, makeDir, Podtender, type PodWatch } from './podtender.ts';
 
@@ -19,12 +20,28 @@ const blocks = Array.from(
   ([, text = '']) => text,
 );
 
-/** The arguments of `podtender up` in a block, without those of which a test has others. */
+/** The arguments of `podtender up` in a block. */
+const typed = (block: string): readonly string[] => (block.split('podtender up ')[1] ?? '').trim().split(' ');
+
+/** The same without those of which a test has others. */
 const argsOf = (block: string): readonly string[] =>
-  (block.split('podtender up ')[1] ?? '')
-    .trim()
-    .split(' ')
-    .filter((_word, index, words) => ![words[index], words[index - 1]].includes('--data-dir'));
+  typed(block).filter(
+    (_word, index, words) =>
+      !['--data-dir', '--port'].some((flag) => [words[index], words[index - 1]].includes(flag)),
+  );
+
+/** The port of the API server of a block's command. */
+const portOf = (block: string): number => {
+  const words = typed(block);
+  const at = words.indexOf('--port');
+  return at < 0 ? defaultApiPort : Number(words[at + 1]);
+};
+
+test('both clusters of the page have a port of their own, as they run at the same time', () => {
+  const commands = blocks.filter((block) => block.includes('podtender up '));
+  expect(commands).toHaveLength(2);
+  expect(new Set(commands.map(portOf)).size).toBe(2);
+});
 
 /** What docs/second-cluster.md says of two clusters on one machine, with real kubectl on both. */
 describe.skipIf(noKubectl !== undefined)('two clusters on one machine', { timeout: 90_000 }, () => {

@@ -7,6 +7,7 @@ import type { Random } from '../base/random.ts';
 import type { Tracer } from '../base/tracing.ts';
 import type { Pod } from '../kube/types.ts';
 import type { NodeControllerConfig } from '../node/node-config.ts';
+import type { RegistryOptions } from '../pods/registry.ts';
 import type { Middleware } from '../provider/middleware.ts';
 import type { NodeProvider, PodProvider } from '../provider/provider.ts';
 import type { MetricFamily } from '../metrics/family.ts';
@@ -111,6 +112,8 @@ export interface AgentOptions extends ServedPorts {
   readonly logger?: Logger;
   /** Traces pods, provider calls and requests to the kubelet API. Default: no tracing. The API client has its own tracer. */
   readonly tracer?: Tracer;
+  /** The registries for images, with their credentials; absent: image names are used as the pods state them. */
+  readonly registry?: RegistryOptions;
   /** Hooks on the pods' way, or a function that makes them; see {@link Middleware}. */
   readonly middleware?: readonly Middleware[] | MiddlewareFactory;
   /** Additional metrics for `/metrics`, from components outside the agent. */

@@ -118,6 +118,7 @@ function buildPodsController(
     tracer,
     appArmorFault,
     allowedUnsafeSysctls = [],
+    registry,
   } = options;
   return new PodsController({
     ...common,
@@ -127,6 +128,7 @@ function buildPodsController(
     nodeGetter: current,
     configUpdates: config.updates,
     sourcesReady,
+    ...(registry && { registry }),
     middleware,
     copies: new CopyFiles((pod) => join(layout.podDir(options.rootDir, uidOf(pod)), 'middleware/copy.json')),
     allocations: new CheckpointFile(join(options.rootDir, 'allocated_pods_state')),

@@ -20,6 +20,7 @@ import { agentSettings, isExplicit } from './agent-settings.ts';
 import { watchRejected } from './rejected-pods.ts';
 import type { DataDir } from './data-dir.ts';
 import type { AgentInputs } from './agent-inputs.ts';
+import { readImageRegistries } from './image-registries.ts';
 import { middlewareFactory } from './middleware.ts';
 import { portError, portSetting } from './ports.ts';
 import { criParts } from './cri.ts';
@@ -62,6 +63,7 @@ export async function agentOptions(
     node: { ...common.node, ...own.node, features: featuresOf(settings, provider) },
     ...manifestOptions(options, settings),
     ...(tracing && { tracer: tracing.tracer }),
+    ...(options.imageRegistries !== undefined && { registry: readImageRegistries(options.imageRegistries) }),
     ...(options.middleware && {
       middleware: middlewareFactory(options.middleware, { cwd: process.cwd(), load: inputs.load }),
     }),

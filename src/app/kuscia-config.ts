@@ -63,10 +63,10 @@ const levels: Readonly<Record<string, string>> = tableOf({
 /**
  * Turns a configuration of kuscia's agent into flags of `podtender` that mean the same, and names each setting that has no meaning here.
  *
- * @param folder relative paths in the file start here
+ * @param file the path of the file, relative paths in which start in its directory
  * @throws {AgentError} `invalid_argument`, naming the setting that is wrong
  */
-export function kusciaSettings(document: unknown, command: KusciaCommand, folder: string): KusciaSettings {
+export function kusciaSettings(document: unknown, command: KusciaCommand, file: string): KusciaSettings {
   const reading = new Reading();
   const top = reading.section('', document, {
     rootDir: 'data-dir',
@@ -90,7 +90,7 @@ export function kusciaSettings(document: unknown, command: KusciaCommand, folder
     reading.notes.push(
       `namespace: pods of every namespace that are bound to the node are run; bind only pods of ${namespace}`,
     );
-  readRegistry(reading, fieldsOf('registry', top['registry']), name);
+  readRegistry(reading, fieldsOf('registry', top['registry']), command, file);
   readNode(reading, top, command);
   if (command !== 'explain') reading.flag('provider', name);
   const capacity = fieldsOf('capacity', top['capacity']);
@@ -100,7 +100,7 @@ export function kusciaSettings(document: unknown, command: KusciaCommand, folder
       reading.notes.push(
         `capacity.${key}: the node has what the machine has; use --system-reserved to lower it`,
       );
-  readProvider(reading, provider, { name, capacity, command, folder, namespace });
+  readProvider(reading, provider, { name, capacity, command, folder: dirname(file), namespace });
   if (command !== 'explain') readPlugins(reading, top);
   return { flags: reading.flags, notes: reading.notes };
 }
@@ -219,30 +219,14 @@ function backingSettings(
   };
 }
 
-/** Names the registries whose credentials must be given in another way. Their secrets are not printed. */
-function readRegistry(reading: Reading, registry: Fields, name: string): void {
-  const { default: standard, allows = [], ...others } = registry;
-  if (!Array.isArray(allows))
-    throw new AgentError('invalid_argument', 'registry.allows: must be a list of registries');
-  for (const key of Object.keys(others)) reading.notes.push(`registry.${key}: has no meaning here`);
-  const entries = [
-    ...(standard === undefined ? [] : [['registry.default', standard] as const]),
-    ...(allows as readonly unknown[]).map((entry, index) => [`registry.allows[${index}]`, entry] as const),
-  ];
-  for (const [path, entry] of entries) {
-    const fields = fieldsOf(path, entry);
-    const of = textOf(fields, 'repository', path) ?? textOf(fields, 'serverAddress', path) ?? 'all images';
-    const secret = textOf(fields, 'secretName', path);
-    reading.notes.push(`${path} (${of}): ${credentialAdvice(name, secret)}`);
-  }
-}
-
-function credentialAdvice(name: string, secret: string | undefined): string {
-  if (name === 'kubernetes')
-    return 'the backing cluster pulls the images: name pull secrets of its namespace in imagePullSecrets of the provider settings';
-  return secret === undefined
-    ? "put its credentials into a config.json in the agent's data directory, as docker login writes it"
-    : `name the secret in the pods: imagePullSecrets: [{ name: ${secret} }]`;
+/**
+ * Passes the file on as that of the registries, which have the same form in it. What is no setting of a registry is refused when the file is
+ * read again; here it is only named that `explain` does not read it.
+ */
+function readRegistry(reading: Reading, registry: Fields, command: KusciaCommand, file: string): void {
+  if (Object.keys(registry).length === 0) return;
+  if (command === 'explain') reading.notes.push('registry: no kubelet setting; --image-registries reads it');
+  else reading.flag('image-registries', file);
 }
 
 const texts = (fields: Fields): Fields =>
@@ -358,7 +342,7 @@ export function withKusciaConfig(
   const others = rest.toSpliced(at, isJoined ? 1 : 2);
   const file = resolve(cwd, named);
   try {
-    const { flags, notes } = kusciaSettings(documentOf(file), command, dirname(file));
+    const { flags, notes } = kusciaSettings(documentOf(file), command, file);
     return {
       args: [command, ...flags, ...others],
       notes: notes.map((note) => `${flagName} ${named}: ${note}`),

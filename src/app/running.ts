@@ -66,6 +66,8 @@ export interface UpOptions {
   readonly provider: string;
   /** A settings file of the provider, for providers that have one (`eci`). */
   readonly providerConfig?: string;
+  /** A file with the registries of images and their credentials. */
+  readonly imageRegistries?: string;
   /** Settings files and modules of middleware, in their order. */
   readonly middleware?: readonly string[];
   /** Absent: `--hostname-override`, `$NODE_NAME` or the machine's name. */

@@ -15,3 +15,7 @@ export function memberCount(object: object): number {
   for (const _ in object) count++;
   return count;
 }
+
+/** Returns the members of an object that have a value. */
+export const definedMembers = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;

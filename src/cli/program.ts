@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { existsSync } from 'node:fs';
+import { definedMembers } from '../base/members-of.ts';
 import { agentFields } from '../options/agent/fields.ts';
 import { commaList, controllersHelp, entriesOf, examples, port, settingsOf, url } from './arguments.ts';
 import type { ConformanceOptions } from './conformance.ts';
@@ -190,6 +191,10 @@ function addShared(command: Command, around: Surroundings): Command {
       '--middleware <file>',
       'hooks on the way of pods: the name of one that ships (NAME or NAME={settings}), a settings file (YAML, JSON) or a module; may be repeated, the order counts',
       (value: string, before?: readonly string[]) => [...(before ?? []), value],
+    )
+    .option(
+      '--image-registries <file>',
+      'registries of images and their credentials: member registry of a YAML or JSON file, with default and allows',
     )
     .option(
       '--kuscia-config <file>',
@@ -401,6 +406,7 @@ function shared(
   };
   const pods = path('manifests') ?? manifests;
   const config = path('config');
+  const imageRegistries = path('imageRegistries');
   const manifestUrl = text('manifestUrl');
   const nodeName = text('nodeName');
   const providerConfig = settingsOf(text('providerConfig'), around.cwd);
@@ -409,15 +415,18 @@ function shared(
   const logFormat = text('logFormat');
   return {
     dataDir: path('dataDir') ?? defaultDataDir(around),
-    ...(pods !== undefined && { manifests: pods }),
-    ...(manifestUrl !== undefined && { manifestUrl }),
-    ...(config !== undefined && { config }),
-    ...(nodeName !== undefined && { nodeName }),
+    ...definedMembers({
+      manifests: pods,
+      manifestUrl,
+      config,
+      nodeName,
+      providerConfig,
+      imageRegistries,
+      middleware,
+      logLevel: logLevel as LogLevel | undefined,
+      logFormat: logFormat as LogFormat | undefined,
+    }),
     provider: text('provider') ?? 'process',
-    ...(providerConfig !== undefined && { providerConfig }),
-    ...(middleware && { middleware }),
     output: raw['output'] as UpOptions['output'],
-    ...(logLevel !== undefined && { logLevel: logLevel as LogLevel }),
-    ...(logFormat !== undefined && { logFormat: logFormat as LogFormat }),
   };
 }

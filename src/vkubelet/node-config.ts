@@ -168,10 +168,6 @@ export function withCapacity(node: MutableNode): void {
   node.status.allocatable ??= node.status.capacity ?? defaultCapacity;
 }
 
-/** The members that have a value. */
-export const definedMembers = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
-
 /** What a provider is made with; an informer begins with the first look-up. */
 export function providerConfig(
   nodeName: string,

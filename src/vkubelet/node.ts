@@ -1,3 +1,4 @@
+import { definedMembers } from '../base/members-of.ts';
 import { cpus } from 'node:os';
 import type { ApiClient } from '../api/client.ts';
 import { EventBroadcaster } from '../api/events/event-recorder.ts';
@@ -25,7 +26,6 @@ import { invalidInput } from './errors.ts';
 import {
   type Address,
   defaultNode,
-  definedMembers,
   listenAddress,
   type NewProviderFunc,
   type NodeConfig,

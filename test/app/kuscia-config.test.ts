@@ -34,7 +34,7 @@ describe('kusciaSettings', () => {
         node: { nodeName: 'alice', keepNodeOnExit: true },
       },
       'run',
-      '/',
+      '/agent.yaml',
     );
     expect(flags).toEqual([
       '--data-dir=/home/kuscia',
@@ -77,13 +77,13 @@ describe('kusciaSettings', () => {
         registry: { default: { repository: 'r.example/a', username: 'u', password: 'hidden' } },
       },
       'run',
-      '/etc/kuscia',
+      '/etc/kuscia/agent.yaml',
     );
     expect(notes).toEqual([
-      'registry.default (r.example/a): the backing cluster pulls the images: name pull secrets of its namespace in imagePullSecrets of the provider settings',
       'provider.k8s.dns.policy: pods keep the dnsPolicy of their spec; servers and searches are added',
     ]);
     expect(flags).toContain('--provider=kubernetes');
+    expect(flags).toContain('--image-registries=/etc/kuscia/agent.yaml');
     const config = flags
       .find((flag) => flag.startsWith('--provider-config='))
       ?.slice('--provider-config='.length);
@@ -116,7 +116,7 @@ describe('kusciaSettings', () => {
         ],
       },
       'run',
-      '/',
+      '/agent.yaml',
     );
     expect(flags.filter((flag) => flag.startsWith('--middleware='))).toEqual([
       '--middleware=podCertificates={"authority":{"certFile":"/ca.crt","keyFile":"/ca.key"}}',
@@ -129,7 +129,7 @@ describe('kusciaSettings', () => {
 
   test('a namespace is mapped to that of the backing cluster, and pods of others are refused', () => {
     const document = { namespace: 'alice', provider: { runtime: 'runk', k8s: { namespace: 'bk' } } };
-    const { flags, notes } = kusciaSettings(document, 'run', '/');
+    const { flags, notes } = kusciaSettings(document, 'run', '/agent.yaml');
     const config = flags.find((flag) => flag.startsWith('--provider-config='))?.split('=')[1];
     expect(kubernetesSettings(JSON.parse(config ?? ''))).toEqual({
       namespaces: { alice: 'bk' },
@@ -138,24 +138,26 @@ describe('kusciaSettings', () => {
     expect(notes).toEqual([]);
   });
 
-  test('registries are named one by one, without their secrets', () => {
-    const { notes } = kusciaSettings(
-      {
-        namespace: 'alice',
-        registry: {
-          default: { serverAddress: 'r.example', username: 'u', password: 'hidden' },
-          allows: [{ repository: 'r.example/a', secretName: 'pull' }],
-        },
-        plugins: [{ name: 'image-security' }],
+  test('registries and their credentials are read from the file itself, so that no secret is on the command line', () => {
+    const document = {
+      registry: {
+        default: { serverAddress: 'r.example', username: 'u', password: 'hidden' },
+        allows: [{ repository: 'r.example/a', secretName: 'pull' }],
       },
-      'run',
-      '/',
-    );
-    expect(notes.join('\n')).not.toContain('hidden');
-    expect(notes).toEqual([
+    };
+    const { flags, notes } = kusciaSettings(document, 'run', '/agent.yaml');
+    expect(flags).toEqual(['--image-registries=/agent.yaml', '--provider=cri']);
+    expect(notes).toEqual([]);
+    expect(kusciaSettings(document, 'explain', '/agent.yaml')).toEqual({
+      flags: [],
+      notes: ['registry: no kubelet setting; --image-registries reads it'],
+    });
+  });
+
+  test('a namespace and images that are checked by an annotation are named', () => {
+    const document = { namespace: 'alice', plugins: [{ name: 'image-security' }] };
+    expect(kusciaSettings(document, 'run', '/agent.yaml').notes).toEqual([
       'namespace: pods of every namespace that are bound to the node are run; bind only pods of alice',
-      "registry.default (r.example): put its credentials into a config.json in the agent's data directory, as docker login writes it",
-      'registry.allows[0] (r.example/a): name the secret in the pods: imagePullSecrets: [{ name: pull }]',
       expect.stringMatching(/^plugins\[0\] \(image-security\): images are checked by digest/),
     ]);
   });
@@ -166,19 +168,19 @@ describe('kusciaSettings', () => {
       domainCAKeyFile: '/d.key',
       plugins: [{ name: 'cert-issuance' }],
     };
-    expect(kusciaSettings(document, 'run', '/').flags).toContain(
+    expect(kusciaSettings(document, 'run', '/agent.yaml').flags).toContain(
       '--middleware=podCertificates={"authority":{"certFile":"/d.crt","keyFile":"/d.key"}}',
     );
   });
 
   test.each([
-    [{ registry: { allows: {} } }, /registry.allows: must be a list of registries/],
+    [{ registry: [] }, /registry: must be a map/],
     [[], /the file: must be a map/],
     [{ provider: { runtime: 'runz' } }, /provider.runtime: "runz" is unknown; known are runc, runp, runk/],
     [{ plugins: {} }, /plugins: must be a list/],
     [{ NodeIP: ['192.0.2.1'] }, /--node-ip must be a text/],
   ])('%j is refused', (document, message) => {
-    expect(() => kusciaSettings(document, 'run', '/')).toThrow(message);
+    expect(() => kusciaSettings(document, 'run', '/agent.yaml')).toThrow(message);
   });
 });
 

@@ -202,6 +202,13 @@ class Layer {
     content: AsyncIterable<Buffer>,
   ): Promise<void> {
     const path = join(byDescriptor(parent.fd), name);
+    if (entry.kind === 'file') {
+      const { fd, replaces } = createFile(path);
+      await this.#writeFile(fd, entry, content);
+      this.#mark(parent.elements, name);
+      if (replaces) this.close();
+      return;
+    }
     const isFolder = entry.kind === 'directory';
     const there = lstatSync(path, { throwIfNoEntry: false });
     const stays = isFolder && there?.isDirectory() === true;
@@ -210,14 +217,11 @@ class Layer {
     if (isFolder) {
       if (!stays) mkdirSync(path, { mode: 0o755 });
       this.#directories.set(pathOf(parent.elements.join('/'), name), entry);
-    } else if (entry.kind === 'file') await this.#writeFile(path, entry, content);
-    else this.#writeOther(path, parent, entry);
-    // what was a directory may have been the way to the next entry
-    if (there && !stays) this.close();
+    } else this.#writeOther(path, parent, entry);
+    if (there && !stays) this.close(); // the names of directories may lead elsewhere now
   }
 
-  async #writeFile(path: string, entry: TarEntry, content: AsyncIterable<Buffer>): Promise<void> {
-    const fd = openSync(path, 'wx', 0o600);
+  async #writeFile(fd: number, entry: TarEntry, content: AsyncIterable<Buffer>): Promise<void> {
     try {
       await writeContent(fd, entry.size, content);
       if (this.#options.asRoot) fchownSync(fd, entry.uid, entry.gid);
@@ -273,6 +277,17 @@ class Layer {
       if (this.#own.has(path)) return;
       this.#own.add(path);
     }
+  }
+}
+
+/** Creates a file, in place of what is there. @returns its descriptor, and whether something was there */
+function createFile(path: string): { readonly fd: number; readonly replaces: boolean } {
+  try {
+    return { fd: openSync(path, 'wx', 0o600), replaces: false };
+  } catch (reason) {
+    if ((reason as NodeJS.ErrnoException).code !== 'EEXIST') throw reason;
+    rmSync(path, { recursive: true, force: true });
+    return { fd: openSync(path, 'wx', 0o600), replaces: true };
   }
 }
 

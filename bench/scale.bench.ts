@@ -1,6 +1,7 @@
 /**
  * Measures what pods on simulated nodes cost their agent, step by step: nodes registered, pods created, updated and deleted, by this process as the
- * client. The CPU time is that of the agent alone; its resident memory is read after each step. The API server is your own, best a real one, without
+ * client. The CPU time is that of the agent alone, less what it takes at rest for the heartbeats of the nodes, which is measured first: a step on a
+ * busy machine has more of them. Its resident memory is read after each step. The API server is your own, best a real one, without
  * nodes and pods of earlier runs.
  *
  * Arguments: `--kubeconfig=FILE`, and runs as NODESxPODS (pods of each node), by default 1000x10. `--pid=PID` measures another program that plays all
@@ -39,6 +40,12 @@ const width = 32;
 
 /** How long the agent is left alone at the end of a step, so that what it does later counts as well, ms. */
 const quietMs = 3000;
+
+/** How long the agent is measured at rest, ms. */
+const restMs = 20_000;
+
+/** The CPU time of an agent at rest, ms each second. */
+let atRest = 0;
 
 const client = createApiClient(await connectionFromKubeconfig(clock, kubeconfig), {
   ...{ clock, logger, qps: 0, connections: width + 4 },
@@ -79,9 +86,10 @@ async function step(
   await act();
   const seconds = (performance.now() - startedAt) / 1000;
   await sleep(quietMs);
+  const tookMs = wholeCpuMsOf(pid) - cpuMs - (atRest * (performance.now() - startedAt)) / 1000;
   const numbers = {
     'per second': count / seconds,
-    'ms CPU each': (wholeCpuMsOf(pid) - cpuMs) / count,
+    'ms CPU each': tookMs / count,
     'RSS MiB': rssMiBOf(pid),
     'peak MiB': Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
   };
@@ -110,12 +118,14 @@ async function measure(nodeCount: number, podsPerNode: number): Promise<void> {
           profiles === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`],
         )
       : undefined;
-  child?.stdout?.resume();
   // a bench that fails leaves nothing behind
   process.once('exit', () => child?.kill('SIGKILL'));
   const pid = child?.pid ?? Number(otherPid);
+  atRest = 0;
   if (profiles !== undefined) profiler = await Profiler.connect(inspectorPort);
-  await sleep(1000); // a new process starts up
+  // a new process starts up, and says so before its nodes register
+  if (child?.stdout) await once(child.stdout, 'data');
+  child?.stdout?.resume();
   await step('nodes', { pid, count: nodeCount }, async () => {
     if (!child)
       await inParallel(nodeCount, width, async (index) => {
@@ -123,6 +133,10 @@ async function measure(nodeCount: number, podsPerNode: number): Promise<void> {
       });
     await until(() => nodes.store.list().filter(nodeIsReady).length >= nodeCount);
   });
+  const [cpuMs, from] = [wholeCpuMsOf(pid), performance.now()];
+  await sleep(restMs);
+  atRest = (1000 * (wholeCpuMsOf(pid) - cpuMs)) / (performance.now() - from);
+  process.stdout.write(`  at rest    ${round(atRest, 1)} ms CPU each second\n`);
   const all = Array.from({ length: podsPerNode }, (_, number) =>
     names.map((name) => loadPod(places, name, number)),
   ).flat();

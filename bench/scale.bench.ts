@@ -1,7 +1,7 @@
 /**
  * Measures what pods on simulated nodes cost their agent, step by step: nodes registered, pods created, updated and deleted, by this process as the
- * client. The CPU time is that of the agent alone, less what it takes at rest for the heartbeats of the nodes, which is measured first: a step on a
- * busy machine has more of them. Its resident memory is read after each step. The API server is your own, best a real one, without
+ * client. The CPU time is that of the agent alone. A step on a busy machine takes longer and has more heartbeats of the nodes in it: the last lines have
+ * the steps without them, by what the agent takes at rest. Its resident memory is read after each step. The API server is your own, best a real one, without
  * nodes and pods of earlier runs.
  *
  * Arguments: `--kubeconfig=FILE`, and runs as NODESxPODS (pods of each node), by default 1000x10. `--pid=PID` measures another program that plays all
@@ -44,8 +44,14 @@ const quietMs = 3000;
 /** How long the agent is measured at rest, ms. */
 const restMs = 20_000;
 
-/** The CPU time of an agent at rest, ms each second. */
-let atRest = 0;
+interface Step {
+  readonly what: string;
+  readonly count: number;
+  readonly cpuMs: number;
+  readonly elapsedMs: number;
+}
+
+let steps: Step[] = [];
 
 const client = createApiClient(await connectionFromKubeconfig(clock, kubeconfig), {
   ...{ clock, logger, qps: 0, connections: width + 4 },
@@ -86,10 +92,11 @@ async function step(
   await act();
   const seconds = (performance.now() - startedAt) / 1000;
   await sleep(quietMs);
-  const tookMs = wholeCpuMsOf(pid) - cpuMs - (atRest * (performance.now() - startedAt)) / 1000;
+  const took = { cpuMs: wholeCpuMsOf(pid) - cpuMs, elapsedMs: performance.now() - startedAt };
+  steps.push({ what, count, ...took });
   const numbers = {
     'per second': count / seconds,
-    'ms CPU each': tookMs / count,
+    'ms CPU each': took.cpuMs / count,
     'RSS MiB': rssMiBOf(pid),
     'peak MiB': Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
   };
@@ -121,7 +128,7 @@ async function measure(nodeCount: number, podsPerNode: number): Promise<void> {
   // a bench that fails leaves nothing behind
   process.once('exit', () => child?.kill('SIGKILL'));
   const pid = child?.pid ?? Number(otherPid);
-  atRest = 0;
+  steps = [];
   if (profiles !== undefined) profiler = await Profiler.connect(inspectorPort);
   // a new process starts up, and says so before its nodes register
   if (child?.stdout) await once(child.stdout, 'data');
@@ -133,10 +140,6 @@ async function measure(nodeCount: number, podsPerNode: number): Promise<void> {
       });
     await until(() => nodes.store.list().filter(nodeIsReady).length >= nodeCount);
   });
-  const [cpuMs, from] = [wholeCpuMsOf(pid), performance.now()];
-  await sleep(restMs);
-  atRest = (1000 * (wholeCpuMsOf(pid) - cpuMs)) / (performance.now() - from);
-  process.stdout.write(`  at rest    ${round(atRest, 1)} ms CPU each second\n`);
   const all = Array.from({ length: podsPerNode }, (_, number) =>
     names.map((name) => loadPod(places, name, number)),
   ).flat();
@@ -176,6 +179,14 @@ async function measure(nodeCount: number, podsPerNode: number): Promise<void> {
     await until(() => pods.store.list().length === 0);
   });
   profiler?.close();
+  const [cpuMs, from] = [wholeCpuMsOf(pid), performance.now()];
+  await sleep(restMs);
+  const atRest = (wholeCpuMsOf(pid) - cpuMs) / (performance.now() - from);
+  process.stdout.write(`  at rest    ${round(1000 * atRest, 1)} ms CPU each second; without that:\n`);
+  for (const one of steps) {
+    const each = (one.cpuMs - atRest * one.elapsedMs) / one.count;
+    process.stdout.write(`  ${one.what.padEnd(10)} ms CPU each ${round(each, 2)}\n`);
+  }
   if (child) {
     child.kill('SIGINT');
     await once(child, 'exit');

@@ -27,8 +27,14 @@ class Screen {
       env: { ...process.env, TERM: 'xterm-256color', PS1: '$ ', ...env },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    this.#child.stdout?.on('data', (bytes: Buffer) => this.#terminal.write(bytes));
-    this.#ended = new Promise((resolve) => this.#child.once('close', () => resolve()));
+    this.#child.stdout?.on('data', (bytes: Buffer) => {
+      this.#terminal.write(bytes);
+    });
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('close', () => {
+        resolve();
+      });
+    });
   }
 
   text(): string {

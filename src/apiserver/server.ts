@@ -131,13 +131,8 @@ export class EmbeddedApiServer {
     const webhooks = { client, authorizer, objects: new ServedObjects(customs), metrics: metrics.webhooks };
     const deps = { authorizer, webhooks, metrics: metrics.admission, findKind: kindsBeside(customs) };
     const admission = chainOf(deps, disableAdmissionPlugins);
-    const resources = new ResourceApi({
-      world,
-      stopping: stopping.signal,
-      admission,
-      customs,
-      watches: metrics.watches,
-    });
+    const watching = { stopping: stopping.signal, watches: metrics.watches };
+    const resources = new ResourceApi({ world, admission, customs, ...watching });
     const signer = signerOf(options, secrets.tokenKey);
     const identity = clientOf(authority, clock, 'kube-apiserver-kubelet-client', ['system:masters']);
     const proxy = new KubeletProxy({ store, client: identity });
@@ -147,26 +142,15 @@ export class EmbeddedApiServer {
     const authenticator = authenticatorOf(options, { store, clock, signer });
     const faults = new Faults(random);
     const router = new Router({
-      faults,
-      clock,
-      logger,
-      authenticator,
-      authorizer,
-      random,
-      world,
-      admission,
+      ...{ clock, random, logger, world, resources, customs, admission },
+      ...{ authenticator, authorizer, signer, subresources, clusterTrustBundles, faults },
       ...audit,
-      resources,
-      customs,
       scales: new Scales({ world, resources, admission, customs }),
-      subresources,
-      signer,
       flags: effectiveFlags(options),
       vitals: { store, stopping: stopping.signal },
       access: metrics.access,
       requests: metrics.requests,
       families: () => metrics.families(),
-      clusterTrustBundles,
       ...(options.metricsApi && {
         metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),
       }),

@@ -32,16 +32,14 @@ export async function runLocalProgram(
   io: TerminalIo,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<number> {
-  const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  const user = { uid: program.uid ?? own.uid, gid: program.gid ?? own.gid, supplementalGroups: [] };
-  const prefix = prefixOf(user, own);
   const scratch = await mkdtemp(join(tmpdir(), 'podtender-exec-'));
   const plan = {
     argv: program.command,
     env: new Map([['PATH', programPath], ...program.env]),
     workingDir: program.workDir ?? process.cwd(),
     root: '/',
-    ...{ user, prefix, shell: '/bin/sh', scratch },
+    ...identityOf(program),
+    ...{ shell: '/bin/sh', scratch },
     tools: { env: need('env'), nice: need('nice') },
   };
   try {
@@ -55,6 +53,13 @@ export async function runLocalProgram(
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** Returns the user of a program, and the words before its command that change to it. */
+function identityOf({ uid, gid }: LocalProgram): { user: ProcessUser; prefix: readonly string[] } {
+  const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  const user = { uid: uid ?? own.uid, gid: gid ?? own.gid, supplementalGroups: [] };
+  return { user, prefix: prefixOf(user, own) };
 }
 
 /** Returns the words before a command that change its user. */

@@ -281,3 +281,15 @@ function conflictName({ manager, operation, apiVersion, subresource }: Writer): 
   if (operation === 'Apply') return `"${manager}"`;
   return `"${manager}"${subresource ? ` with subresource "${subresource}"` : ''} using ${apiVersion}`;
 }
+
+/** True when two versions of an object differ in nothing but the times of their field owners. */
+export function onlyTimesDiffer(a: JsonObject, b: JsonObject): boolean {
+  const timeless = (object: JsonObject): JsonObject =>
+    withMetadata(object, {
+      managedFields: objectsAt(objectAt(object, 'metadata'), 'managedFields').map((entry) => {
+        const { time: _time, ...rest } = entry;
+        return rest;
+      }),
+    });
+  return sameJson(timeless(a), timeless(b));
+}

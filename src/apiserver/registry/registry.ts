@@ -2,7 +2,6 @@ import type { Shape } from '../../apimachinery/api-types.ts';
 import { ownMember } from '../../base/own.ts';
 import {
   type JsonObject,
-  listAt,
   nameOf,
   namespaceOf,
   objectAt,
@@ -18,6 +17,7 @@ import {
   keepManaged,
   manageApply,
   manageUpdate,
+  onlyTimesDiffer,
   type Writer,
 } from '../../apimachinery/managed-fields/managed-fields.ts';
 import {
@@ -481,15 +481,3 @@ const now = (write: PendingWrite): Written => {
   if (!written) throw new Error('a write that is begun and stored at once found its object changed');
   return written;
 };
-
-/** Reports whether two versions differ only in the times of their field owners: such a write is skipped. */
-function onlyTimesDiffer(a: JsonObject, b: JsonObject): boolean {
-  const timeless = (object: JsonObject): JsonObject =>
-    withMetadata(object, {
-      managedFields: listAt(objectAt(object, 'metadata'), 'managedFields').map((entry) => {
-        const { time: _time, ...rest } = entry as JsonObject;
-        return rest;
-      }),
-    });
-  return sameJson(timeless(a), timeless(b));
-}

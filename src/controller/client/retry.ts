@@ -43,22 +43,39 @@ export async function retryOnError<T>(
   fn: () => Promise<T> | T,
   { signal, clock = systemClock, random = systemRandom }: RetryOptions = {},
 ): Promise<T> {
-  const { steps, factor = 1, jitter: spread = 0, cap = Infinity } = backoff;
+  const waits = waitsOf(backoff, random);
+  for (;;) {
+    signal?.throwIfAborted();
+    let wait: number | undefined;
+    try {
+      return await fn();
+    } catch (error) {
+      wait = retriable(error) ? waits.next().value : undefined;
+      if (wait === undefined) throw error;
+    }
+    await clock.sleep(wait, signal);
+  }
+}
+
+/** The waits between the attempts of a back-off, ms. @throws {AgentError} `invalid_argument` when it allows no attempt */
+function waitsOf(
+  { duration, steps, factor = 1, jitter: spread = 0, cap = Infinity }: Backoff,
+  random: Random,
+): Iterator<number, undefined> {
   if (!(steps >= 1))
     throw new AgentError(
       'invalid_argument',
       `backoff.steps: ${steps} is not allowed: at least 1 is required`,
     );
-  let wait = backoff.duration;
-  for (let step = 1; ; step++) {
-    signal?.throwIfAborted();
-    try {
-      return await fn();
-    } catch (error) {
-      if (step >= steps || !retriable(error)) throw error;
+  return waits();
+
+  function* waits(): Generator<number, undefined> {
+    let wait = duration;
+    for (let step = 1; step < steps; step++) {
+      yield jitter(random, wait, spread);
+      wait = Math.min(wait * factor, cap);
     }
-    await clock.sleep(jitter(random, wait, spread), signal);
-    wait = Math.min(wait * factor, cap);
+    return undefined;
   }
 }
 

@@ -66,9 +66,9 @@ export function setStatusCondition<C extends AnyCondition>(
  * if (removeStatusCondition(conditions, 'Progressing')) changed = true;
  */
 export function removeStatusCondition(conditions: AnyCondition[] | undefined, type: string): boolean {
-  const kept = conditions?.filter((condition) => condition.type !== type) ?? [];
-  if (!conditions || kept.length === conditions.length) return false;
-  conditions.splice(0, conditions.length, ...kept);
+  const rest = conditions?.filter((condition) => condition.type !== type) ?? [];
+  if (!conditions || rest.length === conditions.length) return false;
+  conditions.splice(0, conditions.length, ...rest);
   return true;
 }
 

@@ -244,7 +244,7 @@ export class StageWorld {
     return {
       resource: podResource,
       type: builtIn('pods').type,
-      known: simulation.pods.knownObjects,
+      knownObjects: simulation.pods.knownObjects,
       functionsOf: (pod) => contextOf(pod.spec?.nodeName ?? '', pod, context),
       isHeld: (pod) => simulation.node(pod.spec?.nodeName ?? '')?.isCutOff === true,
       guard: (before, next) => {
@@ -263,7 +263,7 @@ export class StageWorld {
     return {
       resource: nodeResource,
       type: builtIn('nodes').type,
-      known: simulation.nodes.knownObjects,
+      knownObjects: simulation.nodes.knownObjects,
       functionsOf: (node) => contextOf(node.metadata?.name ?? '', undefined, context),
       isHeld: (node) => simulation.node(node.metadata?.name ?? '')?.isCutOff === true,
       played: ({ metadata }, sent) => {

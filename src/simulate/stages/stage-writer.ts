@@ -19,7 +19,7 @@ export interface WrittenKind<T extends KubeObject> {
   /** The type of the kind for strategic merge patches, as `Kind.type` of a built-in kind; absent: the API server alone knows it. */
   readonly type?: string;
   /** The objects that an informer holds; a response with a version in here is not parsed. */
-  readonly known?: KnownObjects<T>;
+  readonly knownObjects?: KnownObjects<T>;
   functionsOf(object: T): TemplateContext;
   /** Corrects the object as a stage would leave it; `problem` is reported, and without `next` nothing is sent. */
   guard?(before: T, next: T): { readonly next?: T; readonly problem?: string };
@@ -165,7 +165,7 @@ export class StageWriter<T extends KubeObject> {
   }
 
   #send(object: T, patch: Patch, options: Pick<StagePatch, 'subresource' | 'username'>): Promise<T> {
-    const { resource, known: knownObjects } = this.#kind;
+    const { resource, knownObjects } = this.#kind;
     return this.#clientOf(options).patch<T>(resource, refOf(object), patch, {
       ...{ ...this.#options(options), ...(knownObjects && { knownObjects }) },
       fieldManager: manager,

@@ -147,6 +147,7 @@ test.for([
     ['n', 'a/b', 'K.g/p', '60m'],
   ],
   ['networking.k8s.io', 'networkpolicies', { spec: { podSelector: {} } }, ['n', '<none>', '60m']],
+  ['apiregistration.k8s.io', 'apiservices', { spec: {} }, ['n', 'Local', 'Unknown', '60m']],
   ['networking.k8s.io', 'servicecidrs', { spec: { cidrs: ['a', 'b'] } }, ['n', 'a,b', '60m']],
   [
     'networking.k8s.io',

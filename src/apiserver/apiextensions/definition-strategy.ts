@@ -17,6 +17,7 @@ import type { Strategy } from '../registry/strategy.ts';
 import type { WriteContext } from '../request/write-context.ts';
 import type { Store } from '../storage/store.ts';
 import { withAcceptedNames } from './definition-names.ts';
+import { formatWarnings } from './format-warnings.ts';
 import { definitionFaults, definitionNameFaults, definitionUpdateFaults } from './definition-rules.ts';
 
 export const definitionKind: Kind = builtIn('customresourcedefinitions', 'apiextensions.k8s.io');
@@ -103,8 +104,10 @@ export const definitionStrategy: Strategy = {
     ...validateMetadata(definition, definitionKind, () => definitionNameFaults(definition)),
     ...definitionFaults(definition),
   ],
+  warnings: (definition) => formatWarnings(definition),
   main: {
     ...common.main,
+    warnings: formatWarnings,
     prepare: (definition, old, context) => settled(common.main.prepare(definition, old, context), context),
     validate: definitionUpdateFaults,
   },

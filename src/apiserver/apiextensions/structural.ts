@@ -1,5 +1,5 @@
 import { ownMember, setOwn } from '../../base/own.ts';
-import type { FieldType, Shape } from '../../apimachinery/api-types.ts';
+import { fieldsOf, type FieldType, type Shape } from '../../apimachinery/api-types.ts';
 import {
   type Draft,
   isObject,
@@ -7,6 +7,7 @@ import {
   listAt,
   objectAt,
   stringAt,
+  without,
 } from '../../apimachinery/json.ts';
 
 /** A structural schema, as a CustomResourceDefinition has it: JSON schema with Kubernetes' extensions. */
@@ -79,12 +80,22 @@ function prunedObject(
   for (const [key, inner] of Object.entries(value)) {
     const of = propertyOf(schema, key) ?? valuesOf(schema);
     const place = below(path, key);
-    if (isResource && resourceFields.has(key)) setOwn(out, key, inner);
+    if (isResource && resourceFields.has(key))
+      setOwn(out, key, key === 'metadata' && path !== '' ? prunedMetadata(inner, place, unknown) : inner);
     else if (of) setOwn(out, key, pruned(inner, of, unknown, { path: place, isResource: isEmbedded(of) }));
     else if (keepsAll(schema)) setOwn(out, key, inner);
     else unknown.push(place);
   }
   return out;
+}
+
+/** Returns the metadata of an embedded resource with the fields that all objects have. */
+function prunedMetadata(metadata: unknown, path: string, unknown: string[]): unknown {
+  if (!isObject(metadata)) return metadata;
+  const known = fieldsOf('ObjectMeta');
+  const foreign = Object.keys(metadata).filter((key) => !known.has(key));
+  unknown.push(...foreign.map((key) => below(path, key)));
+  return foreign.length === 0 ? metadata : without(metadata, ...foreign);
 }
 
 /** Returns a value, or the default of its schema where it is absent, or null and may not be null. */

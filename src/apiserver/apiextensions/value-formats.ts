@@ -125,3 +125,7 @@ const formats: Readonly<Record<string, Format>> = tableOf({
 /** Reports whether a text has a format of a schema; formats that are not known allow any text. Dashes in their names do not count. */
 export const hasFormat = (value: string, format: string): boolean =>
   ownMember(formats, format.replaceAll('-', ''))?.(value) ?? true;
+
+/** Reports whether schemas of texts may name a format: others are ignored. */
+export const isFormat = (format: string): boolean =>
+  format === 'password' || ownMember(formats, format.replaceAll('-', '')) !== undefined;

@@ -206,8 +206,6 @@ function listFaults(value: readonly unknown[], schema: Structural, place: Place)
     keyed && Array.isArray(old) ? old.map((item: unknown) => [keyed(item), item] as const) : [],
   );
   return [
-    ...sizeFaults(value.length, schema, path, 'Items'),
-    ...(keyed && !isDefault ? twinFaults(value, schema, keyed, path) : []),
     ...(items
       ? value.flatMap((item, i) => {
           const before = keyed && standing.get(keyed(item));
@@ -218,6 +216,8 @@ function listFaults(value: readonly unknown[], schema: Structural, place: Place)
           });
         })
       : []),
+    ...sizeFaults(value.length, schema, path, 'Items'),
+    ...(keyed && !isDefault ? twinFaults(value, schema, keyed, path) : []),
   ];
 }
 

@@ -60,7 +60,7 @@ export function healthChecks({
     store.failure === undefined ? undefined : 'the store could not keep an earlier write';
   const etcd = { name: 'etcd', check: loss };
   const started = [...hooks.map(hook), passes('autoregister-completion'), ...lastHooks.map(hook)];
-  const alive = [ping, log, etcd, ...started];
+  const alive = [ping, log, passes('loopback-serving-certificate'), etcd, ...started];
   const shutdown = {
     name: 'shutdown',
     check: () => (stopping.aborted ? 'process is shutting down' : undefined),

@@ -1,5 +1,6 @@
 import { ownMember } from '../../base/own.ts';
 import {
+  isObject,
   type JsonObject,
   listAt,
   nameOf,
@@ -161,6 +162,22 @@ const storagePrinters: Printers = {
   ),
 };
 
+/** Formats whether an API service is available, and else why not. */
+function availability(service: JsonObject): string {
+  const available = objectsAt(statusOf(service), 'conditions').find(({ type }) => type === 'Available');
+  if (!available) return 'Unknown';
+  const [status, reason] = [stringAt(available, 'status'), stringAt(available, 'reason')];
+  return status === 'True' || reason === '' ? status : `${status} (${reason})`;
+}
+
+const apiServicePrinters: Printers = {
+  'apiregistration.k8s.io/apiservices': printer(cols('Name', 'Service', 'Available', 'Age'), (one, now) => {
+    const { service } = specOf(one);
+    const place = isObject(service) && `${stringAt(service, 'namespace')}/${stringAt(service, 'name')}`;
+    return [nameOf(one), place || 'Local', availability(one), createdAgo(one, now)];
+  }),
+};
+
 const flowPrinters: Printers = {
   'flowcontrol.apiserver.k8s.io/flowschemas': printer(
     cols('Name', 'PriorityLevel', 'MatchingPrecedence', 'DistinguisherMethod', 'Age', 'MissingPL'),
@@ -225,5 +242,6 @@ export const clusterPrinters: Printers = {
     createdAgo(slice, now),
   ]),
   ...storagePrinters,
+  ...apiServicePrinters,
   ...flowPrinters,
 };

@@ -461,3 +461,54 @@ test('tables have the columns of the definition, or the age', async () => {
   expect(plains.columnDefinitions.map(({ name }) => name)).toEqual(['Name', 'Age']);
   expect(plains.rows[0]?.cells).toEqual(['p', expect.stringMatching(/^\d+s$/)]);
 });
+
+test('a format that is not known is warned of, once it is there no more', async () => {
+  const of = (format: string): object =>
+    definition('formats', {
+      kind: 'Format',
+      group: 'f.example.com',
+      version: schema({
+        type: 'object',
+        properties: {
+          a: { type: 'string', format },
+          b: { type: 'array', items: { type: 'integer', format: 'int32' } },
+        },
+      }),
+    });
+  const made = await call(server, 'POST', definitionsPath, of('odd'));
+  expect(made.headers.warning).toBe('299 - "unrecognized format \\"odd\\""');
+  const at = `${definitionsPath}/formats.f.example.com`;
+  const kept = await call(
+    server,
+    'PATCH',
+    at,
+    { metadata: { labels: { a: 'b' } } },
+    'application/merge-patch+json',
+  );
+  expect([kept.status, kept.headers.warning]).toEqual([200, undefined]);
+});
+
+test('the metadata of an embedded resource keep what all objects have', async () => {
+  const embedded = { 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true };
+  const version = schema({ type: 'object', properties: { spec: { type: 'object', ...embedded } } });
+  const group = 'e.example.com';
+  await call(server, 'POST', definitionsPath, definition('holders', { kind: 'Holder', group, version }));
+  const made = await call(
+    server,
+    'POST',
+    `/apis/${group}/v1/namespaces/default/holders?fieldValidation=Warn`,
+    {
+      apiVersion: `${group}/v1`,
+      kind: 'Holder',
+      metadata: { name: 'h' },
+      spec: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', odd: 1 }, more: { x: 1 } },
+    },
+  );
+  expect(made.body['spec']).toEqual({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    more: { x: 1 },
+  });
+  expect(made.headers.warning).toBe('299 - "unknown field \\"spec.metadata.odd\\""');
+});

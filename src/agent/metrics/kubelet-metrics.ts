@@ -3,6 +3,7 @@ import type { Pod } from '../../kube/types.ts';
 import type { PodWorkerSync } from '../../podworkers/queries.ts';
 import type { RuntimePod } from '../../provider/runtime-pod.ts';
 import { single } from '../../metrics/metrics.ts';
+import { processFamilies } from '../../metrics/process.ts';
 import { runningOnly } from '../../server/pod-lists.ts';
 import type { ResizeStatuses } from '../../status/resize-statuses.ts';
 import type { MetricFamily, Sample } from '../../metrics/family.ts';
@@ -51,7 +52,7 @@ export function kubeletMetrics(sources: MetricSources, nodeName: string): readon
     ),
     ...podCounts(sources),
     ...resizeCounts(sources),
-    ...processMetrics(),
+    ...processFamilies(),
   ];
 }
 
@@ -156,19 +157,3 @@ const kindOf = ({ state, orphan, hasConfig, static: isStatic }: PodWorkerSync): 
   hasConfig
     ? [state, orphan ? 'orphan' : 'desired', isStatic ? 'true' : '']
     : [state, 'runtime_only', 'unknown'];
-
-/** The standard process metrics of Prometheus clients. */
-function processMetrics(): readonly MetricFamily[] {
-  const { user, system } = process.cpuUsage();
-  const { rss, heapUsed } = process.memoryUsage();
-  return [
-    single(
-      'process_cpu_seconds_total',
-      'counter',
-      'Total user and system CPU time spent in seconds.',
-      (user + system) / 1e6,
-    ),
-    single('process_resident_memory_bytes', 'gauge', 'Resident memory size in bytes.', rss),
-    single('nodejs_heap_size_used_bytes', 'gauge', 'Process heap size used from Node.js in bytes.', heapUsed),
-  ];
-}

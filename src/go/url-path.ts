@@ -15,7 +15,7 @@ export const unescapedPath = (path: string): string =>
  */
 export function decodedPath(path: string): string {
   try {
-    return decodeURIComponent(path);
+    return path.includes('%') ? decodeURIComponent(path) : path;
   } catch {
     return path;
   }

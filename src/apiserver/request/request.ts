@@ -48,7 +48,9 @@ export interface ApiRequest {
 
 /** Parses the query of a URL. Pairs with a semicolon or an invalid escape are ignored, as in Go. */
 export function queryOf(url: string): URLSearchParams {
-  const search = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  const cut = url.indexOf('?');
+  if (cut < 0) return new URLSearchParams();
+  const search = url.slice(cut + 1);
   const broken = /;|%(?![0-9a-fA-F]{2})/;
   return new URLSearchParams(
     search
@@ -66,8 +68,8 @@ export const isWatchPath = (url: string): boolean => watchPath.test(url);
 
 /** Converts an old watch path, `/api/v1/watch/…`, to a path and query; returns others unchanged. @throws {StatusError} 400 */
 export function withoutWatchPath(path: string, query: URLSearchParams, find: KindFinder = findKind): string {
+  if (!isWatchPath(path)) return path;
   const plain = path.replace(watchPath, '$1');
-  if (plain === path) return path;
   query.set('watch', 'true');
   const target = parseResourcePath(plain, find);
   return target && isObjectOf(target) ? watchOfOne(plain, target, query) : plain;

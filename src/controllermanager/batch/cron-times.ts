@@ -1,10 +1,10 @@
 import type { CronSchedule } from '../../kube/cron-schedule.ts';
 
-const dayMs = 86_400_000;
-/** More than the offset of any zone from UTC, ms. */
-const marginMs = 15 * 3_600_000;
+const secondMs = 1000;
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
 /** How far the next time is looked for: a schedule like 29 February may wait eight years around 1900 or 2100. */
-const longestDays = 366 * 5;
+const longestYears = 5;
 
 type FieldSchedule = Exclude<CronSchedule, { readonly everyMs: number }>;
 
@@ -30,33 +30,117 @@ function localClock(zone: string): LocalOf {
   };
 }
 
-/** The offsets of a zone that are in force on a local day, ms: two when its clock is changed. */
-function offsetsOf(day: number, clock: LocalOf): readonly number[] {
-  const at = (local: number): number => clock(local) - local;
-  const [before, after] = [at(day - marginMs), at(day + dayMs + marginMs)];
-  return before === after ? [before] : [before, after];
+/**
+ * Search looks for the time of a schedule by going forward from one time to the next that fits: first in months, then in days, hours and minutes;
+ * whenever a field begins anew, from the months on again. On days on which the clock is changed its steps decide what is due.
+ *
+ * Follows robfig/cron v3 `SpecSchedule.Next`, which kube-controller-manager uses.
+ */
+class Search {
+  readonly #schedule: FieldSchedule;
+  readonly #clock: LocalOf;
+  #at = 0;
+  /** What the clock shows at `#at`. */
+  #shown = new Date(0);
+  /** Whether a step has been taken: the fields below it have begun anew. */
+  #isBegun = false;
+
+  constructor(schedule: FieldSchedule, clock: LocalOf) {
+    this.#schedule = schedule;
+    this.#clock = clock;
+  }
+
+  /** Returns the first time after `after`, ms; undefined: there is none within five years. */
+  after(after: number): number | undefined {
+    this.#go((Math.floor(after / secondMs) + 1) * secondMs);
+    const last = this.#shown.getUTCFullYear() + longestYears;
+    while (this.#shown.getUTCFullYear() <= last) {
+      const isWrapped = this.#months() || this.#days() || this.#hours() || this.#minutes() || this.#seconds();
+      if (!isWrapped) return this.#at;
+    }
+    return undefined;
+  }
+
+  #go(at: number): void {
+    this.#at = at;
+    this.#shown = new Date(this.#clock(at));
+  }
+
+  /** Goes to what a clock shows; of a time that it shows never or twice to one of two, as Go's `time.Date`. */
+  #goTo(shown: number): void {
+    const offsetAt = (at: number): number => this.#clock(at) - at;
+    const offset = offsetAt(shown);
+    const isRight = offset === 0 || offsetAt(shown - offset) === offset;
+    this.#go(shown - (isRight ? offset : offsetAt(shown - offset)));
+  }
+
+  /** Lets the fields below one begin anew, before the first step. */
+  #begin(go: () => void): void {
+    if (!this.#isBegun) go();
+    this.#isBegun = true;
+  }
+
+  /** Each goes on until its field fits. @returns whether it has begun anew: then the search begins with the months again */
+  #months(): boolean {
+    while (!this.#schedule.months.has(this.#shown.getUTCMonth() + 1)) {
+      this.#begin(() => {
+        this.#goTo(Date.UTC(this.#shown.getUTCFullYear(), this.#shown.getUTCMonth(), 1));
+      });
+      this.#goTo(shifted(this.#shown, (date) => date.setUTCMonth(date.getUTCMonth() + 1)));
+      if (this.#shown.getUTCMonth() === 0) return true;
+    }
+    return false;
+  }
+
+  #days(): boolean {
+    while (!isDue(this.#schedule, this.#shown)) {
+      this.#begin(() => {
+        this.#goTo(shifted(this.#shown, (date) => date.setUTCHours(0, 0, 0, 0)));
+      });
+      const before = this.#at;
+      this.#goTo(shifted(this.#shown, (date) => date.setUTCDate(date.getUTCDate() + 1)));
+      // a zone may leave out a whole day: robfig/cron never ends there
+      if (this.#at <= before) this.#go(before + 24 * hourMs);
+      const hour = this.#shown.getUTCHours();
+      // there is no midnight on a day that begins with a change of the clock
+      if (hour !== 0) this.#go(this.#at + (hour > 12 ? 24 - hour : -hour) * hourMs);
+      if (this.#shown.getUTCDate() === 1) return true;
+    }
+    return false;
+  }
+
+  #hours(): boolean {
+    while (!this.#schedule.hours.has(this.#shown.getUTCHours())) {
+      this.#begin(() => {
+        this.#goTo(shifted(this.#shown, (date) => date.setUTCMinutes(0, 0, 0)));
+      });
+      this.#go(this.#at + hourMs);
+      if (this.#shown.getUTCHours() === 0) return true;
+    }
+    return false;
+  }
+
+  #minutes(): boolean {
+    while (!this.#schedule.minutes.has(this.#shown.getUTCMinutes())) {
+      this.#begin(() => {
+        this.#go(Math.floor(this.#at / minuteMs) * minuteMs);
+      });
+      this.#go(this.#at + minuteMs);
+      if (this.#shown.getUTCMinutes() === 0) return true;
+    }
+    return false;
+  }
+
+  #seconds(): boolean {
+    if (this.#shown.getUTCSeconds() === 0) return false;
+    this.#isBegun = true;
+    this.#go(this.#at + (60 - this.#shown.getUTCSeconds()) * secondMs);
+    return true;
+  }
 }
 
-/** Returns the first time of a day after `after` at which the clock shows one of the hours and minutes. */
-function firstOfDay(
-  { hours, minutes }: FieldSchedule,
-  day: number,
-  after: number,
-  clock: LocalOf,
-): number | undefined {
-  const offsets = offsetsOf(day, clock);
-  let first = Infinity;
-  for (const hour of hours)
-    for (const minute of minutes)
-      for (const offset of offsets) {
-        const local = day + (hour * 60 + minute) * 60_000;
-        const instant = local - offset;
-        if (instant <= after || instant >= first) continue;
-        // with two offsets a clock shows some times twice and others never
-        if (offsets.length === 1 || clock(instant) === local) first = instant;
-      }
-  return first === Infinity ? undefined : first;
-}
+/** Returns a date after a change, ms. */
+const shifted = (date: Date, change: (copy: Date) => number): number => change(new Date(date));
 
 /**
  * Returns the first time after `after` at which a schedule is due, ms; undefined: there is none within five years. What the clock of the zone
@@ -64,15 +148,7 @@ function firstOfDay(
  */
 export function nextTime(schedule: CronSchedule, after: number, zone: string): number | undefined {
   if (schedule.everyMs !== undefined) return Math.floor(after / 1000) * 1000 + schedule.everyMs;
-  const clock = localClock(schedule.zone ?? zone);
-  const today = Math.floor(clock(after) / dayMs) * dayMs;
-  // the clock may have been put back to the day before
-  for (let day = -1; day < longestDays; day++) {
-    const date = today + day * dayMs;
-    const first = isDue(schedule, new Date(date)) ? firstOfDay(schedule, date, after, clock) : undefined;
-    if (first !== undefined) return first;
-  }
-  return undefined;
+  return new Search(schedule, localClock(schedule.zone ?? zone)).after(after);
 }
 
 function isDue(schedule: FieldSchedule, date: Date): boolean {

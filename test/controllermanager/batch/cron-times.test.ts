@@ -23,6 +23,20 @@ test('the next time matches all fields, on the clock of the zone', () => {
   expect(next('@every 90s', '2026-01-01T00:00:00Z')).toBe('2026-01-01T00:01:30.000Z');
 });
 
+test('a clock that changes by half an hour: the search goes on in steps of an hour, as in kube-controller-manager', () => {
+  const zone = 'Australia/Lord_Howe';
+  // from 2:00 to 2:30: the hour after it begins at 3:30 for the search, which leaves 3:15 out that day
+  expect(next('15 3 * * *', '2026-10-02T16:45:00Z', zone)).toBe('2026-10-04T16:15:00.000Z');
+  expect(next('45 3 * * *', '2026-10-02T17:15:00Z', zone)).toBe('2026-10-03T16:45:00.000Z');
+  // from 2:00 to 1:30: 1:45 is shown twice
+  expect(next('45 1 * * *', '2026-04-04T00:00:00Z', zone)).toBe('2026-04-04T14:45:00.000Z');
+  expect(next('45 1 * * *', '2026-04-04T14:45:00Z', zone)).toBe('2026-04-04T15:15:00.000Z');
+});
+
+test('a zone that leaves out a day does not stop the search', () => {
+  expect(next('0 2 * * 2', '2011-12-28T17:36:57Z', 'Pacific/Apia')).toBe('2012-01-02T12:00:00.000Z');
+});
+
 test('what the clock shows twice in autumn is due twice', () => {
   const zone = 'America/New_York';
   expect(next('0 1 * * *', '2012-11-04T04:00:00Z', zone)).toBe('2012-11-04T05:00:00.000Z');

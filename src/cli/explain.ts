@@ -7,11 +7,13 @@ import { nearest } from '../options/nearest.ts';
 import { formatFault } from '../options/options-error.ts';
 import { settingNames } from '../options/schema.ts';
 import { exitCodes } from './exit-codes.ts';
+import { explainControllers, isOfControllers } from './explain-controllers.ts';
 import type { ExplainOptions } from './program.ts';
 import { readRest } from '../options/command-line.ts';
 
 /**
- * Prints the effective settings and the origin of each: `default`, `FILE:LINE`, `--flag` or `$VARIABLE`.
+ * Prints the effective settings and the origin of each: `default`, `FILE:LINE`, `--flag` or `$VARIABLE`; for `controllers` the names of
+ * `--controllers`.
  *
  * @throws {OptionsError} with every fault of file and flags
  */
@@ -22,6 +24,7 @@ export function explain(
 ): number {
   const { flags, operands } = readRest(options.rest);
   const path = operands[0] ?? '';
+  if (isOfControllers(path)) return explainControllers(path, options.output, say);
   const { nodeName, config } = options;
   const loaded = loadOptions({
     flags: { ...flags, ...(nodeName !== undefined && { 'hostname-override': nodeName }) },

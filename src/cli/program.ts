@@ -370,7 +370,11 @@ function addExplain(
     .allowExcessArguments()
     .addHelpText(
       'after',
-      examples(['podtender explain', 'podtender explain --config kubelet.yaml --max-pods=20 evictionHard']),
+      examples([
+        'podtender explain',
+        'podtender explain --config kubelet.yaml --max-pods=20 evictionHard',
+        'podtender explain controllers',
+      ]),
     )
     .action(async (raw: Raw, command: Command) => {
       const flag = (name: 'dataDir' | 'manifests' | 'manifestUrl' | 'nodeName'): object => {

@@ -204,6 +204,21 @@ test('validate names every fault with its line, and the exit code says whether a
   expect(judge(`${head}hairpinMode: none\n`).warnings).toMatchObject([{ path: 'hairpinMode', line: 3 }]);
 });
 
+test('explain controllers prints the names of --controllers and what each does', () => {
+  const said: string[] = [];
+  const of = (path: string, output: 'text' | 'json' = 'text'): number =>
+    explain({ rest: [path], output }, {}, (text) => said.push(text));
+  expect(of('controllers')).toBe(0);
+  expect(said).toHaveLength(24);
+  expect(said.join('\n')).toMatch(/^cronjob-controller +makes Jobs by the schedules of CronJobs$/m);
+  said.length = 0;
+  expect(of('controllers.scheduler', 'json')).toBe(0);
+  expect(said).toEqual(['{"controller":"scheduler","does":"binds pods without a node to one that fits"}']);
+  said.length = 0;
+  expect(of('controllers.job-controler')).toBe(2);
+  expect(said).toEqual(['there is no controller job-controler; did you mean controllers.job-controller?']);
+});
+
 test('explain prints each setting and its origin', () => {
   const file = join(dir, 'k.yaml');
   writeFileSync(file, `${head}maxPods: 50\npodsPerCore: 4\n`);

@@ -1,36 +1,42 @@
 import { AgentError } from '../../base/errors.ts';
 import { tableOf } from '../../base/own.ts';
 
-/** Controllers that can run beside the server, by kube-controller-manager's names, and the scheduler. */
-export const controllerNames = [
-  'certificatesigningrequest-signing-controller',
-  'clusterrole-aggregation-controller',
-  'garbage-collector-controller',
-  'namespace-controller',
-  'resourcequota-controller',
-  'scheduler',
-  'serviceaccount-controller',
-  'validatingadmissionpolicy-status-controller',
+/** What each controller does that can run beside the server: kube-controller-manager's by its names, and the scheduler. */
+export const controllerTasks = {
+  'certificatesigningrequest-signing-controller': 'signs approved CertificateSigningRequests',
+  'clusterrole-aggregation-controller': 'fills in the rules of aggregated ClusterRoles',
+  'garbage-collector-controller':
+    'deletes objects whose owners are gone, and dependents before or after their owner',
+  'namespace-controller': 'empties and removes Namespaces that are deleted',
+  'resourcequota-controller': 'counts what ResourceQuotas limit',
+  scheduler: 'binds pods without a node to one that fits',
+  'serviceaccount-controller':
+    'makes the ServiceAccount `default` and the ConfigMap `kube-root-ca.crt` of each Namespace',
+  'validatingadmissionpolicy-status-controller':
+    'checks the types in expressions of ValidatingAdmissionPolicies',
   // those work over the API: an embedder of the server starts them
-  'deployment-controller',
-  'replicaset-controller',
-  'replicationcontroller-controller',
-  'statefulset-controller',
-  'daemonset-controller',
-  'endpoints-controller',
-  'endpointslice-controller',
-  'endpointslice-mirroring-controller',
-  'horizontal-pod-autoscaler-controller',
-  'job-controller',
-  'cronjob-controller',
-  'ttl-after-finished-controller',
-  'disruption-controller',
-  'node-lifecycle-controller',
-  'taint-eviction-controller',
-  'pod-garbage-collector-controller',
-] as const;
+  'deployment-controller': 'rolls out Deployments by ReplicaSets',
+  'replicaset-controller': 'keeps the number of pods of ReplicaSets',
+  'replicationcontroller-controller': 'keeps the number of pods of ReplicationControllers',
+  'statefulset-controller': 'makes the numbered pods and claims of StatefulSets, in order',
+  'daemonset-controller': 'runs a pod of each DaemonSet on each node that fits',
+  'endpoints-controller': 'writes the Endpoints of Services',
+  'endpointslice-controller': 'writes the EndpointSlices of Services',
+  'endpointslice-mirroring-controller': 'copies Endpoints that others write into EndpointSlices',
+  'horizontal-pod-autoscaler-controller': 'scales workloads by metrics.k8s.io',
+  'job-controller': 'runs the pods of Jobs to their end',
+  'cronjob-controller': 'makes Jobs by the schedules of CronJobs',
+  'ttl-after-finished-controller': 'deletes finished Jobs after their time to live',
+  'disruption-controller': 'counts what PodDisruptionBudgets allow',
+  'node-lifecycle-controller': 'marks and taints nodes that are silent',
+  'taint-eviction-controller': 'evicts pods from nodes with NoExecute taints',
+  'pod-garbage-collector-controller': 'deletes pods of nodes that are gone, and old ended ones',
+} as const;
 
-export type ControllerName = (typeof controllerNames)[number];
+export type ControllerName = keyof typeof controllerTasks;
+
+/** Controllers that can run beside the server. */
+export const controllerNames = Object.keys(controllerTasks) as readonly ControllerName[];
 
 /** Other names of controllers, kube-controller-manager's older ones among them. */
 const aliases: Readonly<Record<string, ControllerName>> = tableOf({

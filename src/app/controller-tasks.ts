@@ -1,0 +1,2 @@
+/** What each controller of `--controllers` does, without loading the API server. */
+export { controllerTasks } from '../apiserver/controllers/controller-names.ts';

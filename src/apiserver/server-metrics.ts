@@ -13,8 +13,8 @@ export class ServerMetrics {
   readonly access: AccessMetrics;
   readonly requests: RequestMetrics;
   readonly admission: AdmissionMetrics;
-  readonly webhooks = new WebhookMetrics();
-  readonly watches = new WatchMetrics();
+  readonly webhooks: WebhookMetrics = new WebhookMetrics();
+  readonly watches: WatchMetrics = new WatchMetrics();
   readonly #store: Pick<Store, 'storages' | 'count'>;
 
   constructor(clock: Pick<Clock, 'now' | 'steady'>, store: Pick<Store, 'storages' | 'count'>) {

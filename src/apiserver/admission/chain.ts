@@ -120,7 +120,10 @@ export class AdmissionChain {
 
   readonly #metrics: AdmissionMetrics;
 
-  constructor(plugins: readonly AdmissionPlugin[], metrics = new AdmissionMetrics(systemClock)) {
+  constructor(
+    plugins: readonly AdmissionPlugin[],
+    metrics: AdmissionMetrics = new AdmissionMetrics(systemClock),
+  ) {
     this.#plugins = plugins;
     this.#metrics = metrics;
   }

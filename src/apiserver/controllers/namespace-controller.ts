@@ -127,7 +127,7 @@ class NamespaceController {
     const errors: string[] = [];
     for (const { object } of [...world.store.list(kind.storage, `${namespace}/`)])
       try {
-        registry.delete(namespace, nameOf(object), {}, systemContext(world));
+        registry.delete(namespace, nameOf(object), { propagation: 'Background' }, systemContext(world));
       } catch (reason) {
         errors.push(messageOf(reason));
       }

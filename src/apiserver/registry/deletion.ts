@@ -15,11 +15,18 @@ export function bump(object: JsonObject): JsonObject {
   return typeof generation === 'number' ? { generation: generation + 1 } : {};
 }
 
-/** Returns the finalizers of an object that is being deleted, including that of the propagation policy (A3). */
-export function finalizersFor(object: JsonObject, { propagation }: DeleteOptions): string[] {
+const policyFinalizers: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion']);
+
+/**
+ * Returns the finalizers of an object that is being deleted, including that of the propagation policy (A3).
+ *
+ * @param orphans whether dependents are orphaned where neither the request nor a finalizer names a policy
+ */
+export function finalizersFor(object: JsonObject, { propagation }: DeleteOptions, orphans = false): string[] {
   const standing = listAt(objectAt(object, 'metadata'), 'finalizers') as readonly string[];
-  if (propagation === undefined) return [...standing];
-  const others = standing.filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
+  const others = standing.filter((finalizer) => !policyFinalizers.has(finalizer));
+  if (propagation === undefined)
+    return orphans && others.length === standing.length ? [...standing, 'orphan'] : [...standing];
   if (propagation === 'Orphan') return [...others, 'orphan'];
   return propagation === 'Foreground' ? [...others, 'foregroundDeletion'] : others;
 }

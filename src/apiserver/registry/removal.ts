@@ -54,7 +54,7 @@ export class Remover {
       if (begun !== entry.object) return this.#hold(entry, begun, context, false);
     }
     if (this.#strategy.grace) return this.#deleteGracefully(entry, options, context);
-    const finalizers = finalizersFor(entry.object, options);
+    const finalizers = finalizersFor(entry.object, options, this.#strategy.orphansDependents);
     const metadata = objectAt(entry.object, 'metadata');
     if (finalizers.length > 0 || listAt(objectAt(entry.object, 'spec'), 'finalizers').length > 0) {
       const marked = metadata['deletionTimestamp'] !== undefined;

@@ -23,6 +23,9 @@ const returned = new Set(
   ),
 );
 
+/** Kinds older than garbage collection, whose DELETE orphans their pods unless it names a policy. */
+const orphaning = new Set(['Job', 'ReplicationController']);
+
 /** Kinds that PUT and apply may create. */
 const putCreates = new Set(
   'Lease Event Endpoints LimitRange Service RuntimeClass Role RoleBinding ClusterRole ClusterRoleBinding'.split(
@@ -118,6 +121,7 @@ export function commonStrategy(kind: Kind): Strategy {
     subresources: hasStatus ? { status: statusRules(kind) } : {},
     createOnUpdate: putCreates.has(kind.kind),
     unconditionalUpdate: !conditionalOnly.has(kind.kind),
+    orphansDependents: orphaning.has(kind.kind),
     deleteReturnsObject: returned.has(kind.kind),
   };
 }

@@ -54,6 +54,8 @@ export interface Strategy {
   readonly unconditionalUpdate: boolean;
   /** Returns the grace period of a deletion in seconds; absent: the kind is deleted at once. */
   grace?(object: JsonObject, requested: number | undefined): number;
+  /** Whether a DELETE without a propagation policy orphans the dependents. Default false. */
+  readonly orphansDependents?: boolean;
   /** Whether DELETE returns the object. */
   readonly deleteReturnsObject: boolean;
   /** Rejects a deletion by throwing. */

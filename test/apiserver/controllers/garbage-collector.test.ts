@@ -10,6 +10,7 @@ beforeEach(async () => {
 afterEach(() => server.stop());
 
 interface Owner {
+  readonly apiVersion?: string;
   readonly name: string;
   readonly uid: string;
   readonly kind?: string;
@@ -47,6 +48,36 @@ test('background: dependents of dependents go with their owner; others stay', as
   await remove('root', 'Background');
   await settle();
   expect(stored()).toEqual(['stranger']);
+});
+
+test('Jobs and ReplicationControllers orphan their pods unless a policy or a finalizer names another way', async () => {
+  const jobs = '/apis/batch/v1/namespaces/default/jobs';
+  const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox' }] } };
+  const ends = async (name: string, options: object): Promise<unknown> => {
+    const { body } = await call(server, 'POST', jobs, { metadata: { name }, spec: { template } });
+    const { uid = '' } = body.metadata as { uid?: string };
+    await create(`of-${name}`, [{ apiVersion: 'batch/v1', kind: 'Job', name, uid }]);
+    await call(server, 'DELETE', `${jobs}/${name}`, options);
+    await settle();
+    expect(server.store.get('jobs', `default/${name}`)).toBeUndefined();
+    return server.store.get('configmaps', `default/of-${name}`)?.object['metadata'];
+  };
+  expect(await ends('silent', {})).not.toHaveProperty('ownerReferences');
+  expect(await ends('background', { propagationPolicy: 'Background' })).toBeUndefined();
+  expect(stored()).toEqual(['of-silent']);
+  const controllers = '/api/v1/namespaces/default/replicationcontrollers';
+  const labels = { app: 'web' };
+  const spec = {
+    replicas: 0,
+    selector: labels,
+    template: { metadata: { labels }, spec: { containers: template.spec.containers } },
+  };
+  await call(server, 'POST', controllers, {
+    metadata: { name: 'web', finalizers: ['foregroundDeletion'] },
+    spec,
+  });
+  const { body } = await call(server, 'DELETE', `${controllers}/web?dryRun=All`, {});
+  expect(body.metadata).toMatchObject({ finalizers: ['foregroundDeletion'] });
 });
 
 test('orphan: dependents lose the reference and stay', async () => {

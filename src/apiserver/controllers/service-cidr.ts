@@ -51,7 +51,7 @@ export function keepServiceCidr(deps: OwnDeps & Pick<ControllerDeps, 'clock'>): 
   return every(deps.clock, intervalMs, sync);
 }
 
-/** Keeps an IPAddress for each cluster address of a service, as kube-apiserver's allocator of addresses does (v1.36). */
+/** Keeps an IPAddress for each cluster address of a service, made before the service, as kube-apiserver's allocator of addresses does (v1.36). */
 export function keepAddresses(deps: OwnDeps): () => void {
   const { store } = deps.world;
   const add = (service: JsonObject): void => {
@@ -62,14 +62,17 @@ export function keepAddresses(deps: OwnDeps): () => void {
       store.delete(addresses.storage, address);
   };
   for (const { object } of [...store.list(services.storage)]) add(object);
-  return store.onChange((storage, changes) => {
+  deps.world.services.claim = add;
+  const off = store.onChange((storage, changes) => {
     if (storage !== services.storage) return;
     for (const { type, entry, before } of changes) {
-      const isGone = type === 'DELETED';
-      if (before) remove(before.object, isGone ? [] : addressesOf(entry.object));
-      if (!isGone) add(entry.object);
+      if (before) remove(before.object, type === 'DELETED' ? [] : addressesOf(entry.object));
     }
   });
+  return () => {
+    deps.world.services.claim = undefined;
+    off();
+  };
 }
 
 const addressesOf = (service: JsonObject): readonly string[] =>

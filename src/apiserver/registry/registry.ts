@@ -205,6 +205,7 @@ export class Registry {
         // allocated addresses may be in use by now
         if (version !== this.#store.version) this.strategy.allocate?.(finished, context);
         effects?.();
+        this.strategy.beforeStore?.(finished, context);
         const stored = this.#store.put(this.#kind.storage, this.#stored(finished));
         return { object: this.served(stored), created: true };
       },
@@ -369,7 +370,10 @@ export class Registry {
     if (isCurrent && (sameJson(next, old) || onlyTimesDiffer(next, old))) return old;
     if (context.dryRun) return next;
     effects?.();
-    if (!isFree(next)) return this.served(this.#store.put(this.#kind.storage, this.#stored(next)));
+    if (!isFree(next)) {
+      this.strategy.beforeStore?.(next, context);
+      return this.served(this.#store.put(this.#kind.storage, this.#stored(next)));
+    }
     this.strategy.afterDelete?.(next, context);
     // the deletion event has the object as it was last stored
     this.#store.delete(this.#kind.storage, entry.key, entry.object);

@@ -37,6 +37,8 @@ export interface Strategy {
   /** Allocates addresses and ports for a new object. @throws {StatusError} */
   allocate?(object: JsonObject, context: WriteContext): JsonObject;
   validateCreate(object: JsonObject, context: WriteContext): readonly FieldFault[];
+  /** Side effects that precede the storing of a new or changed object; there are none with dry run. */
+  beforeStore?(object: JsonObject, context: WriteContext): void;
   /** Returns warnings about a valid new object. */
   warnings?(object: JsonObject): readonly string[];
   /** The group in validation errors, if it is not the kind's own. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../apimachinery/json.ts';
 import type { Empties } from '../../apimachinery/serializer/codec.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
@@ -26,6 +27,8 @@ export interface ServiceAddresses {
   /** The range of cluster addresses, as a CIDR. */
   readonly range: string;
   allocate(name: string, requested?: string): string;
+  /** Called with each service before it is stored, for the objects that stand for its addresses; absent: there are none. */
+  claim?: ((service: JsonObject) => void) | undefined;
   /** @throws {StatusError} when the requested one is not available */
   nodePort(name: string, requested?: number, use?: 'traffic' | 'health'): number;
 }

@@ -260,6 +260,7 @@ export const serviceStrategy: Strategy = {
   defaults: serviceDefaults,
   validateCreate: serviceFaults,
   allocate: (service, context) => allocated(withBothAddresses(service), context),
+  beforeStore: (service, { world }) => world.services.claim?.(service),
   warnings: serviceWarnings,
   main: {
     ...mainRules(services, true),

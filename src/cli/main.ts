@@ -64,11 +64,14 @@ const commandsOf = (code: CodeCache | undefined, load: StartContext['load']): Co
     return virtualKubelet(options, { start, onSignal, load });
   },
   async simulate(options) {
-    const [{ simulate }, { startSimulation: start }, { systemClock: clock }] = await Promise.all([
-      import('./simulate.ts'),
-      import('../app/simulate.ts'),
-      import('../base/clock.ts'),
-    ]);
+    const [{ simulate }, { startSimulation: start }, { systemClock: clock }, { trimOwnMemory }] =
+      await Promise.all([
+        import('./simulate.ts'),
+        import('../app/simulate.ts'),
+        import('../base/clock.ts'),
+        import('./process/idle-memory.ts'),
+      ]);
+    trimOwnMemory();
     return simulate(options, { start, stdout: process.stdout, clock, onSignal });
   },
   async validate(files, provider) {

@@ -20,6 +20,11 @@ test.for([
   ],
   [
     priorities,
+    { metadata: { name: 'empty' }, value: 1, preemptionPolicy: '' },
+    'preemptionPolicy: Required value',
+  ],
+  [
+    priorities,
     { metadata: { name: 'system-x' }, value: 1 },
     "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-x is not a known system priority class",
   ],

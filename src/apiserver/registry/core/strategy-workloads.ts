@@ -36,12 +36,22 @@ const highestPriority = 1_000_000_000;
 const systemPriorities = new Set(['system-cluster-critical', 'system-node-critical']);
 const preemptions = ['PreemptLowerPriority', 'Never'];
 const priorities = builtIn('priorityclasses', 'scheduling.k8s.io');
+
+function preemptionFaults(policy: string): readonly FieldFault[] {
+  if (preemptions.includes(policy)) return [];
+  return [
+    policy === ''
+      ? fault.required('preemptionPolicy')
+      : fault.unsupported('preemptionPolicy', policy, preemptions),
+  ];
+}
+
 export const priorityStrategy: Strategy = {
   ...commonStrategy(priorities),
   prepareCreate: (one) => withMetadata(one, { generation: 1 }),
   defaults: (one) => ({
     ...one,
-    preemptionPolicy: stringAt(one, 'preemptionPolicy') || 'PreemptLowerPriority',
+    preemptionPolicy: one['preemptionPolicy'] ?? 'PreemptLowerPriority',
   }),
   validateCreate(one) {
     const name = nameOf(one);
@@ -58,7 +68,7 @@ export const priorityStrategy: Strategy = {
       ...(Number(one['value'] ?? 0) > highestPriority
         ? [fault.forbidden('value', `maximum allowed value of a user defined priority is ${highestPriority}`)]
         : []),
-      ...(preemptions.includes(policy) ? [] : [fault.unsupported('preemptionPolicy', policy, preemptions)]),
+      ...preemptionFaults(policy),
     ];
   },
   main: {

@@ -81,10 +81,10 @@ function faultsOf(
   webhookConfigFile: string | undefined,
 ): readonly string[] {
   if (modes.length === 0) return ['at least one authorization-mode must be passed'];
-  const known: readonly string[] = authorizationModes;
+  const valid: readonly string[] = authorizationModes;
   return [
     ...modes.flatMap((mode) => [
-      ...(known.includes(mode)
+      ...(valid.includes(mode)
         ? []
         : [
             `authorization-mode ${JSON.stringify(mode)} is not a valid mode: ${authorizationModes.join(', ')} are`,

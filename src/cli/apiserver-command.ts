@@ -43,6 +43,26 @@ export function addApiServer(
       'Policy (audit.k8s.io/v1) that says what --audit holds; default: each answered request at the level Metadata',
     )
     .option(
+      '--tls-san <name>',
+      "host name or address for the server's certificate; repeatable",
+      commaList,
+      [],
+    );
+  addAuthorization(command);
+  addOutput(command)
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', helpText)
+    .action(async (raw: Raw, self: Command) => {
+      if (raw['memory'] === true && raw['dataDir'] !== undefined)
+        self.error('error: --memory and --data-dir exclude each other');
+      await act(optionsOf(raw, cwd));
+    });
+}
+
+/** Adds the flags that say who may do what. */
+function addAuthorization(command: Command): void {
+  command
+    .option(
       '--authorization-mode <list>',
       'who may do what: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node, in the order in which they are asked; default: Node,RBAC',
       commaList,
@@ -59,21 +79,7 @@ export function addApiServer(
       '--authorization-webhook-cache-unauthorized-ttl <duration>',
       'how long it is not asked again about what it has not allowed',
       '30s',
-    )
-    .option(
-      '--tls-san <name>',
-      "host name or address for the server's certificate; repeatable",
-      commaList,
-      [],
     );
-  addOutput(command)
-    .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', helpText)
-    .action(async (raw: Raw, self: Command) => {
-      if (raw['memory'] === true && raw['dataDir'] !== undefined)
-        self.error('error: --memory and --data-dir exclude each other');
-      await act(optionsOf(raw, cwd));
-    });
 }
 
 /** Adds `podtender envtest-assets`. */

@@ -18,7 +18,6 @@ const missing = (name: string, detail: string): ClauseResult => ({
 });
 
 const plain = (lines: readonly string[]): readonly string[] =>
-  // eslint-disable-next-line no-control-regex
   lines.map((line) => line.replace(/\u001b\[\d+m/g, ''));
 
 test('a law is one line where nothing wraps it', () => {

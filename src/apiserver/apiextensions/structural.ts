@@ -92,8 +92,8 @@ function prunedObject(
 /** Returns the metadata of an embedded resource with the fields that all objects have. */
 function prunedMetadata(metadata: unknown, path: string, unknown: string[]): unknown {
   if (!isObject(metadata)) return metadata;
-  const known = fieldsOf('ObjectMeta');
-  const foreign = Object.keys(metadata).filter((key) => !known.has(key));
+  const fields = fieldsOf('ObjectMeta');
+  const foreign = Object.keys(metadata).filter((key) => !fields.has(key));
   unknown.push(...foreign.map((key) => below(path, key)));
   return foreign.length === 0 ? metadata : without(metadata, ...foreign);
 }

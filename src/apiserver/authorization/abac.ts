@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { jsonFault } from '../../apimachinery/serializer/json-scan.ts';
 import { isObject, type JsonObject } from '../../apimachinery/json.ts';
@@ -71,6 +72,20 @@ function rulesOf({ readonly, apiGroup, resource, nonResourcePath }: Policy): rea
 
 /** @throws {Error} in the words of kube-apiserver */
 function policyOf(line: string): Policy {
+  const value = objectOf(line);
+  const { apiVersion = '', kind = '' } = value;
+  if (apiVersion === '' && kind === '') return unversioned(value);
+  if (apiVersion !== version || kind !== 'Policy')
+    throw new Error(
+      `no kind ${goQuote(String(kind))} is registered for version ${goQuote(String(apiVersion))}: a Policy of ${version} is expected`,
+    );
+  const spec = value['spec'] ?? {};
+  if (!isObject(spec)) throw new Error('spec: an object is expected');
+  const policy = fieldsOf(spec, 'spec.');
+  return policy.user === '*' || policy.group === '*' ? { ...policy, ...everybody } : policy;
+}
+
+function objectOf(line: string): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -78,15 +93,7 @@ function policyOf(line: string): Policy {
     throw new Error(`couldn't get version/kind; json parse error: ${jsonFault(line)}`);
   }
   if (!isObject(value)) throw new Error('an object is expected: {"apiVersion", "kind", "spec"}');
-  const { apiVersion = '', kind = '' } = value;
-  if (apiVersion === '' && kind === '') return unversioned(value);
-  if (apiVersion !== version || kind !== 'Policy')
-    throw new Error(
-      `no kind ${goQuote(String(kind))} is registered for version ${goQuote(String(apiVersion))}: a Policy of ${version} is expected`,
-    );
-  if (!isObject(value['spec'] ?? {})) throw new Error('spec: an object is expected');
-  const policy = fieldsOf((value['spec'] ?? {}) as JsonObject, 'spec.');
-  return policy.user === '*' || policy.group === '*' ? { ...policy, ...everybody } : policy;
+  return value;
 }
 
 const everybody = { user: '', group: 'system:authenticated' };
@@ -108,7 +115,7 @@ function unversioned(value: JsonObject): Policy {
 
 function fieldsOf(spec: JsonObject, at: string): Policy {
   const text = (key: string): string => {
-    const value = spec[key] ?? '';
+    const value = ownMember(spec, key) ?? '';
     if (typeof value !== 'string') throw new Error(`${at}${key}: a string is expected`);
     return value;
   };

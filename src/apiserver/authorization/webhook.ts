@@ -52,12 +52,12 @@ export class WebhookMode implements AuthorizationMode {
   decide(at: Attributes): Opinion | Promise<Opinion> {
     const spec = specOf(at, this.#version);
     const key = JSON.stringify(spec);
-    return this.#kept(key) ?? this.#ask(spec, key);
+    return this.#cached(key) ?? this.#ask(spec, key);
   }
 
   decideNow(at: Attributes): Opinion {
     const error = 'webhook authorizer: the decision is not known yet, and expressions do not wait for it';
-    return this.#kept(JSON.stringify(specOf(at, this.#version))) ?? { verdict: 'none', reason: '', error };
+    return this.#cached(JSON.stringify(specOf(at, this.#version))) ?? { verdict: 'none', reason: '', error };
   }
 
   rules(): UserRules {
@@ -68,7 +68,7 @@ export class WebhookMode implements AuthorizationMode {
     return this.#webhook.version ?? 'v1';
   }
 
-  #kept(key: string): Opinion | undefined {
+  #cached(key: string): Opinion | undefined {
     const found = this.#decisions.get(key);
     return found && found.until > this.#deps.clock.now() ? found.opinion : undefined;
   }
@@ -136,12 +136,12 @@ function opinionIn(answer: unknown): Opinion {
 /** Returns the specification of a review; empty members are left out. */
 function specOf(at: Attributes, version: 'v1' | 'v1beta1'): JsonObject {
   const { user, verb, path } = at;
-  const asked =
+  const attributes =
     path === undefined
       ? { resourceAttributes: resourceAttributesOf(at) }
       : { nonResourceAttributes: present({ path, verb }) };
   return {
-    ...asked,
+    ...attributes,
     ...present({ user: user.name }),
     ...(user.groups.length > 0 && { [version === 'v1' ? 'groups' : 'group']: user.groups }),
     ...(user.extra && Object.keys(user.extra).length > 0 && { extra: user.extra }),

@@ -73,7 +73,7 @@ export class RequestMetrics {
       const series = this.#seriesOf(request);
       if (!series) return next(request, response);
       const begin = steadyNow(this.#clock);
-      if (isLongRunning(request)) return this.#longRunning(series, begin, request, response, next);
+      if (isLongRunning(request)) return this.#longRunning({ series, begin }, request, response, next);
       const kind = request.method === 'GET' || request.method === 'HEAD' ? this.#reading : this.#mutating;
       kind.value++;
       try {
@@ -89,8 +89,7 @@ export class RequestMetrics {
   }
 
   async #longRunning(
-    series: Series,
-    begin: number,
+    { series, begin }: { readonly series: Series; readonly begin: number },
     request: ApiRequest,
     response: ServerResponse,
     next: Handler,
@@ -196,17 +195,16 @@ const ofPath = (subresource: string): Readonly<Record<string, string>> => ({
   ...{ dry_run: '', group: '', version: '', resource: '', subresource, scope: '', component },
 });
 
+function scopeOf({ target }: ApiRequest, verb: string): string {
+  const { name = '', namespace = '' } = target ?? {};
+  if (name !== '' || verb === 'POST') return 'resource';
+  return namespace === '' ? 'cluster' : 'namespace';
+}
+
 function ofResource(request: ApiRequest): Readonly<Record<string, string>> {
-  const { kind, subresource = '', name = '', namespace = '' } = request.target ?? {};
-  const isOfOne = name !== '' || verbLabel(request) === 'POST';
-  return {
-    verb: verbLabel(request),
-    dry_run: dryRunOf(request),
-    group: kind?.group ?? '',
-    version: kind?.version ?? '',
-    resource: kind?.resource ?? '',
-    subresource,
-    scope: isOfOne ? 'resource' : namespace === '' ? 'cluster' : 'namespace',
-    component,
-  };
+  const { kind, subresource = '' } = request.target ?? {};
+  const { group = '', version = '', resource = '' } = kind ?? {};
+  const verb = verbLabel(request);
+  const common = { dry_run: dryRunOf(request), group, version, resource, subresource };
+  return { verb, ...common, scope: scopeOf(request, verb), component };
 }

@@ -27,6 +27,7 @@ import {
   validateMetadataUpdate,
 } from './metadata-rules.ts';
 import { pathSegment } from '../../apimachinery/path-segment.ts';
+import { type PendingWrite, performed, type Written } from './pending-write.ts';
 import { type Deleted, type PendingDelete, Remover, subjectOf } from './removal.ts';
 import {
   alreadyExists,
@@ -59,24 +60,6 @@ export function checkKey(kind: Kind, namespace: string, name?: string): void {
   throw new StatusError(500, '', `invalid key: "/${key}"`);
 }
 
-/**
- * PendingWrite is a write in progress. Mutating admission may change `object`, `finish` prepares and validates the result, validating
- * admission judges that, and `commit` stores it.
- */
-export interface PendingWrite {
-  readonly operation: 'CREATE' | 'UPDATE';
-  /** The sent object, with defaults and owners. */
-  readonly object: JsonObject;
-  /** The stored object; absent for a new one. */
-  readonly old?: JsonObject;
-  /** @throws {StatusError} for an invalid object */
-  finish(admitted: JsonObject): JsonObject;
-  /** Returns what validating admission sees of the result, where that is not the object itself. */
-  shown?(finished: JsonObject): JsonObject;
-  /** @param effects side effects of admission @returns undefined when the stored object has changed meanwhile: start again */
-  commit(finished: JsonObject, effects?: () => void): Written | undefined;
-}
-
 /** What an update replaces, and its rules. */
 interface Replacement {
   readonly entry: Entry;
@@ -90,12 +73,6 @@ export interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
-}
-
-/** The result of a write. */
-export interface Written {
-  readonly object: JsonObject;
-  readonly created: boolean;
 }
 
 /**
@@ -155,7 +132,7 @@ export class Registry {
 
   /** Creates an object without admission. @throws {StatusError} */
   create(namespace: string, original: JsonObject, writer: Writer, context: WriteContext): JsonObject {
-    return now(this.beginCreate(namespace, original, writer, context)).object;
+    return performed(this.beginCreate(namespace, original, writer, context)).object;
   }
 
   /** Begins to create an object. */
@@ -205,9 +182,7 @@ export class Registry {
         // allocated addresses may be in use by now
         if (version !== this.#store.version) this.strategy.allocate?.(finished, context);
         effects?.();
-        this.strategy.beforeStore?.(finished, context);
-        const stored = this.#store.put(this.#kind.storage, this.#stored(finished));
-        return { object: this.served(stored), created: true };
+        return { object: this.#put(finished, context), created: true };
       },
     };
   }
@@ -256,6 +231,11 @@ export class Registry {
     context.warnings.push(...(this.strategy.warnings?.(object) ?? []));
   }
 
+  #put(object: JsonObject, context: WriteContext): JsonObject {
+    this.strategy.beforeStore?.(object, context);
+    return this.served(this.#store.put(this.#kind.storage, this.#stored(object)));
+  }
+
   #stored(object: JsonObject): JsonObject {
     const { apiVersion: _a, kind: _k, ...rest } = object;
     return this.strategy.toStorage?.(rest) ?? rest;
@@ -277,7 +257,7 @@ export class Registry {
     writer: Writer,
     context: WriteContext,
   ): Written {
-    return now(this.beginUpdate(at, change, writer, context));
+    return performed(this.beginUpdate(at, change, writer, context));
   }
 
   /** Begins to replace an object by the result of `change`. @throws {StatusError} */
@@ -370,10 +350,7 @@ export class Registry {
     if (isCurrent && (sameJson(next, old) || onlyTimesDiffer(next, old))) return old;
     if (context.dryRun) return next;
     effects?.();
-    if (!isFree(next)) {
-      this.strategy.beforeStore?.(next, context);
-      return this.served(this.#store.put(this.#kind.storage, this.#stored(next)));
-    }
+    if (!isFree(next)) return this.#put(next, context);
     this.strategy.afterDelete?.(next, context);
     // the deletion event has the object as it was last stored
     this.#store.delete(this.#kind.storage, entry.key, entry.object);
@@ -404,7 +381,7 @@ export class Registry {
     writer: Writer,
     context: WriteContext,
   ): Written {
-    return now(this.beginApply(at, config, writer, context));
+    return performed(this.beginApply(at, config, writer, context));
   }
 
   /** Begins a server-side apply, which changes or creates an object. @throws {StatusError} */
@@ -478,10 +455,3 @@ export class Registry {
     return groupVersionOf(this.#kind);
   }
 }
-
-/** Performs a write without admission. */
-const now = (write: PendingWrite): Written => {
-  const written = write.commit(write.finish(write.object));
-  if (!written) throw new Error('a write that is begun and stored at once found its object changed');
-  return written;
-};

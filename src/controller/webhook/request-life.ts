@@ -6,7 +6,7 @@ export class RequestLife {
   #controller: AbortController | undefined;
   #waiting: ((reason: unknown) => void)[] = [];
   #aborted = false;
-  #reason: unknown;
+  #reason: Error | undefined;
 
   /** Returns a life that ends when `signal` aborts. */
   static within(signal: AbortSignal): RequestLife {
@@ -36,7 +36,7 @@ export class RequestLife {
   end(reason: unknown): void {
     if (this.#aborted) return;
     this.#aborted = true;
-    this.#reason = reason;
+    this.#reason = reason as Error;
     this.#controller?.abort(reason);
     for (const reject of this.#waiting.splice(0)) reject(reason);
   }
@@ -45,7 +45,7 @@ export class RequestLife {
   until<T>(work: Promise<T>): Promise<T> {
     if (this.#aborted) {
       work.catch(() => undefined);
-      return Promise.reject(this.#reason as Error);
+      return Promise.reject(this.#reason ?? new Error('the request has ended'));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push(reject);

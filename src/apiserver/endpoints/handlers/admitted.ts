@@ -1,7 +1,8 @@
 import type { AdmissionChain } from '../../admission/chain.ts';
 import type { Admissible } from '../../admission/plugin.ts';
 import type { Deleted, PendingDelete } from '../../registry/removal.ts';
-import type { PendingWrite, Registry, Written } from '../../registry/registry.ts';
+import type { PendingWrite, Written } from '../../registry/pending-write.ts';
+import type { Registry } from '../../registry/registry.ts';
 import { conflict } from '../../../apimachinery/status-error.ts';
 
 /** Maximum number of attempts of a write: it restarts if another write happened in between, which needs an asynchronous plug-in. */

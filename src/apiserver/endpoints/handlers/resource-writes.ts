@@ -37,7 +37,8 @@ import {
   readApply,
   readPatch,
 } from './patch-request.ts';
-import { checkKey, type Written } from '../../registry/registry.ts';
+import type { Written } from '../../registry/pending-write.ts';
+import { checkKey } from '../../registry/registry.ts';
 import { withoutRepeatedOwners } from '../../registry/metadata-rules.ts';
 import { auditOf } from '../../request/audit-record.ts';
 import type { ResourcePath } from '../../request/request.ts';

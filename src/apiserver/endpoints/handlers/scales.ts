@@ -7,7 +7,8 @@ import { badRequest, methodNotAllowed, noSuchResource } from '../../../apimachin
 import type { AdmissionChain } from '../../admission/chain.ts';
 import type { CustomResources } from '../../apiextensions/custom-resources.ts';
 import { checkNamespaceOf } from '../../registry/metadata-rules.ts';
-import type { PendingWrite, Registry } from '../../registry/registry.ts';
+import type { PendingWrite } from '../../registry/pending-write.ts';
+import type { Registry } from '../../registry/registry.ts';
 import type { ApiRequest, ResourcePath } from '../../request/request.ts';
 import type { World, WriteContext } from '../../request/write-context.ts';
 import { expectedOf, readBody, readWritten } from '../body.ts';

@@ -63,17 +63,7 @@ const commandsOf = (code: CodeCache | undefined, load: StartContext['load']): Co
     ]);
     return virtualKubelet(options, { start, onSignal, load });
   },
-  async simulate(options) {
-    const [{ simulate }, { startSimulation: start }, { systemClock: clock }, { trimOwnMemory }] =
-      await Promise.all([
-        import('./simulate.ts'),
-        import('../app/simulate.ts'),
-        import('../base/clock.ts'),
-        import('./process/idle-memory.ts'),
-      ]);
-    trimOwnMemory();
-    return simulate(options, { start, stdout: process.stdout, clock, onSignal });
-  },
+  ...simulateCommand,
   async validate(files, provider) {
     const { validateFiles } = await import('./validate.ts');
     const verdicts = provider === undefined ? {} : await verdictsOf(provider, load);
@@ -98,6 +88,20 @@ const commandsOf = (code: CodeCache | undefined, load: StartContext['load']): Co
     return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));
   },
 });
+
+const simulateCommand: Pick<Commands, 'simulate'> = {
+  async simulate(options) {
+    const [{ simulate }, { startSimulation: start }, { systemClock: clock }, { trimOwnMemory }] =
+      await Promise.all([
+        import('./simulate.ts'),
+        import('../app/simulate.ts'),
+        import('../base/clock.ts'),
+        import('./process/idle-memory.ts'),
+      ]);
+    trimOwnMemory();
+    return simulate(options, { start, stdout: process.stdout, clock, onSignal });
+  },
+};
 
 /** The commands around the API server as a test environment. */
 const serverCommands = (

@@ -63,7 +63,14 @@ const commandsOf = (code: CodeCache | undefined, load: StartContext['load']): Co
     ]);
     return virtualKubelet(options, { start, onSignal, load });
   },
-  ...simulateCommand,
+  async simulate(options) {
+    const [{ simulate }, { startSimulation: start }, { systemClock: clock }] = await Promise.all([
+      import('./simulate.ts'),
+      import('../app/simulate.ts'),
+      import('../base/clock.ts'),
+    ]);
+    return simulate(options, { start, stdout: process.stdout, clock, onSignal });
+  },
   async validate(files, provider) {
     const { validateFiles } = await import('./validate.ts');
     const verdicts = provider === undefined ? {} : await verdictsOf(provider, load);
@@ -88,20 +95,6 @@ const commandsOf = (code: CodeCache | undefined, load: StartContext['load']): Co
     return explain(options, process.env, (line) => process.stdout.write(`${line}\n`));
   },
 });
-
-const simulateCommand: Pick<Commands, 'simulate'> = {
-  async simulate(options) {
-    const [{ simulate }, { startSimulation: start }, { systemClock: clock }, { trimOwnMemory }] =
-      await Promise.all([
-        import('./simulate.ts'),
-        import('../app/simulate.ts'),
-        import('../base/clock.ts'),
-        import('./process/idle-memory.ts'),
-      ]);
-    trimOwnMemory();
-    return simulate(options, { start, stdout: process.stdout, clock, onSignal });
-  },
-};
 
 /** The commands around the API server as a test environment. */
 const serverCommands = (

@@ -1,3 +1,5 @@
+import { type JsonObject, objectsAt, statusOf } from './json.ts';
+
 /** The members of a condition that decide whether it has changed its status. */
 export interface ConditionState {
   readonly type?: unknown;
@@ -19,3 +21,7 @@ export function withCondition<C extends ConditionState>(conditions: readonly C[]
       : condition;
   return index < 0 ? [...conditions, dated] : conditions.with(index, dated);
 }
+
+/** Returns the condition of a type in an object's status; `undefined` when there is none. */
+export const conditionOf = (object: JsonObject, type: string): JsonObject | undefined =>
+  objectsAt(statusOf(object), 'conditions').find((condition) => condition['type'] === type);

@@ -34,7 +34,7 @@ export class ServerMetrics {
     ];
   }
 
-  /** Counts the stored objects when they are asked for. */
+  /** Counts the stored objects at the time of the call. */
   #objects(): readonly MetricFamily[] {
     const counts = this.#store.storages().map((storage) => {
       const slash = storage.indexOf('/');

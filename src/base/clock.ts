@@ -56,6 +56,21 @@ function after(ms: number, fn: () => void, keepAlive: boolean): StopTimer {
   };
 }
 
+/** Calls `work` every `ms` until the returned function is called. */
+export function every(clock: Pick<Clock, 'timer'>, ms: number, work: () => void): StopTimer {
+  let stop: StopTimer;
+  const arm = (): void => {
+    stop = clock.timer(ms, () => {
+      arm();
+      work();
+    });
+  };
+  arm();
+  return () => {
+    stop();
+  };
+}
+
 /** Implements {@link Clock.sleep} with a clock's `timer`. */
 export function sleepBy(timer: Clock['timer'], ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { SimulateOptions } from '../app/simulate-options.ts';
 import type { RunningSimulation } from '../app/simulate.ts';
 import type { StartContext } from '../app/running.ts';
-import type { Clock, StopTimer } from '../base/clock.ts';
+import { type Clock, every } from '../base/clock.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
 
 /** What the command is run with. */
@@ -63,20 +63,6 @@ export async function simulate(options: SimulateOptions, deps: SimulateDeps): Pr
       say(isJson ? JSON.stringify({ type: 'error', message: line }) : line);
   say(last);
   return end instanceof Error ? exitCodeOf(end) : exitCodes.ok;
-}
-
-function every(clock: Clock, periodMs: number, act: () => void): () => void {
-  let stop: StopTimer;
-  const arm = (): void => {
-    stop = clock.timer(periodMs, () => {
-      arm();
-      act();
-    });
-  };
-  arm();
-  return () => {
-    stop();
-  };
 }
 
 function startedLine(

@@ -90,6 +90,11 @@ interface Distribution {
   count: number;
 }
 
+/** One series of a histogram. */
+export interface Observer {
+  readonly observe: (value: number) => void;
+}
+
 /** Histogram counts observed values in buckets, by labels. */
 export class Histogram {
   readonly #name: string;
@@ -108,7 +113,7 @@ export class Histogram {
   }
 
   /** Returns the series of these labels, for callers that observe often. */
-  with(labels: Readonly<Record<string, string>>): { readonly observe: (value: number) => void } {
+  with(labels: Readonly<Record<string, string>>): Observer {
     const series = this.#seriesOf(labels);
     return {
       observe: (value) => {

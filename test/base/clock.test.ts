@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { every, systemClock } from '../../src/base/clock.ts';
 
 const days = 86_400_000;
 
@@ -44,4 +44,18 @@ test('a sleep of more days than Node takes lasts as long, and ends early with th
   await expect(sleep).rejects.toBe(why);
   expect(vi.getTimerCount()).toBe(0);
   await expect(systemClock.sleep(1, abort.signal)).rejects.toBe(why);
+});
+
+test('every: work repeats until it is stopped, also by itself', () => {
+  let calls = 0;
+  const stop = every(systemClock, 100, () => {
+    calls++;
+    if (calls === 3) stop();
+  });
+  vi.advanceTimersByTime(99);
+  expect(calls).toBe(0);
+  vi.advanceTimersByTime(1);
+  expect(calls).toBe(1);
+  vi.advanceTimersByTime(1000);
+  expect(calls).toBe(3);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Slots } from '../../src/base/slots.ts';
 
-/** A job that runs until it is told to end. */
+/** A job that runs until its `end` is called. */
 function job(): { readonly run: () => Promise<string>; end(): void; readonly isRunning: () => boolean } {
   const ends = Promise.withResolvers<undefined>();
   let running = false;

@@ -1,3 +1,4 @@
+import { microTimeText } from '../../kube/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
@@ -193,7 +194,7 @@ export class EventBroadcaster implements EventRecorder {
     const { namespace = 'default', name = '' } = verdict.recorded.metadata;
     const body = this.#core
       ? { count: verdict.count, lastTimestamp: rfc3339(raw.at), message: verdict.message }
-      : { series: { count: verdict.count, lastObservedTime: micros(raw.at) } };
+      : { series: { count: verdict.count, lastObservedTime: microTimeText(raw.at) } };
     const resource = this.#core ? eventResource : eventV1Resource;
     const patch = { type: 'strategic', body } as const;
     const patched = await client.patch<Event>(resource, { namespace, name }, patch, options);
@@ -227,7 +228,7 @@ export class EventBroadcaster implements EventRecorder {
       kind: 'Event',
       apiVersion: 'events.k8s.io/v1',
       metadata: this.#metadata(raw),
-      eventTime: micros(raw.at),
+      eventTime: microTimeText(raw.at),
       action: raw.reason,
       regarding: reference(raw),
       reason: raw.reason,
@@ -266,5 +267,3 @@ function reference({ object, fieldPath }: RawEvent): Event['involvedObject'] {
     ...(fieldPath !== '' && { fieldPath }),
   };
 }
-
-const micros = (at: number): string => new Date(at).toISOString().replace(/Z$/, '000Z');

@@ -1,3 +1,4 @@
+import { microTimeText } from '../../kube/time.ts';
 import { type ApiClient, isAlreadyExists, isConflict, isNotFound } from '../client.ts';
 import { leaseResource } from '../resources.ts';
 import { isAborted, untilAborted } from '../../base/abort.ts';
@@ -68,8 +69,6 @@ export function checkElection(election: Election): void {
   const fault = faults.find(([isFault]) => isFault);
   if (fault) throw new AgentError('invalid_argument', `leaderElection: ${fault[1]}`);
 }
-
-const microTime = (ms: number): string => new Date(ms).toISOString().replace(/Z$/, '000Z');
 
 /** The lease as last read, with the time at which this process first saw that state. */
 interface Observed {
@@ -158,7 +157,7 @@ export class LeaderElector {
     const { client, clock, logger } = this.#deps;
     if (!this.isLeader || !this.#observed) return;
     const { lease } = this.#observed;
-    const now = microTime(clock.now());
+    const now = microTimeText(clock.now());
     const spec = {
       ...lease.spec,
       holderIdentity: '',
@@ -253,7 +252,7 @@ export class LeaderElector {
 
   async #create(limit: Limit): Promise<boolean> {
     const { id: name, namespace, identity, leaseDuration } = this.#election;
-    const now = microTime(this.#deps.clock.now());
+    const now = microTimeText(this.#deps.clock.now());
     const lease: Lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -278,7 +277,7 @@ export class LeaderElector {
   async #renew(lease: Lease, limit: Limit): Promise<void> {
     const { identity, leaseDuration } = this.#election;
     const { spec = {} } = lease;
-    const now = microTime(this.#deps.clock.now());
+    const now = microTimeText(this.#deps.clock.now());
     const own = spec.holderIdentity === identity;
     const renewed: Lease = {
       ...lease,

@@ -1,6 +1,6 @@
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
-import { Counter, Histogram } from '../../metrics/metrics.ts';
+import { Counter, Histogram, type Observer } from '../../metrics/metrics.ts';
 import type { MaybePromise, Operation } from './plugin.ts';
 
 /** The two steps of admission. */
@@ -11,10 +11,6 @@ export type PolicyAction = 'allow' | 'deny' | 'audit' | 'warn';
 
 /** Why a check of a policy failed; `no_error` where it did not. */
 export type PolicyFault = 'no_error' | 'compile_error' | 'invalid_error';
-
-interface Observer {
-  readonly observe: (value: number) => void;
-}
 
 /** The series of a step or a plug-in; that of an outcome is there once it happened. */
 interface Outcomes {

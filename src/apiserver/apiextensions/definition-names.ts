@@ -1,3 +1,4 @@
+import { conditionOf } from '../../apimachinery/conditions.ts';
 import { setOwn } from '../../base/own.ts';
 import { withCondition } from '../../apimachinery/conditions.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, sameJson, stringAt } from '../../apimachinery/json.ts';
@@ -8,10 +9,6 @@ type Condition = JsonObject & { readonly type: string; readonly status: string }
 const specOf = (definition: JsonObject): JsonObject => objectAt(definition, 'spec');
 const acceptedOf = (definition: JsonObject): JsonObject =>
   objectAt(objectAt(definition, 'status'), 'acceptedNames');
-
-/** A condition of a CustomResourceDefinition, or nothing. */
-export const conditionOf = (definition: JsonObject, type: string): JsonObject | undefined =>
-  objectsAt(objectAt(definition, 'status'), 'conditions').find((one) => one['type'] === type);
 
 /** True when the definition's resources are served. */
 export const isEstablished = (definition: JsonObject): boolean =>

@@ -11,7 +11,8 @@ import { keepManaged } from '../../apimachinery/managed-fields/managed-fields.ts
 import { systemContext } from '../controllers/controllers.ts';
 import type { ResourceApi } from '../endpoints/handlers/resource-api.ts';
 import type { World } from '../request/write-context.ts';
-import { conditionOf, withAcceptedNames } from './definition-names.ts';
+import { conditionOf } from '../../apimachinery/conditions.ts';
+import { withAcceptedNames } from './definition-names.ts';
 import { cleanupFinalizer, definitionKind, othersThan } from './definition-strategy.ts';
 
 interface Deps {

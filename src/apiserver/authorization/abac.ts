@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/errors.ts';
 import { ownMember } from '../../base/own.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import { jsonFault } from '../../apimachinery/serializer/json-scan.ts';
@@ -44,8 +45,9 @@ export class PolicyListMode implements AuthorizationMode {
       try {
         return [policyOf(trimmed)];
       } catch (reason) {
-        const why = reason instanceof Error ? reason.message : String(reason);
-        throw new PolicyFileError(`error reading policy file ${file}, line ${i + 1}: ${line}: ${why}`);
+        throw new PolicyFileError(
+          `error reading policy file ${file}, line ${i + 1}: ${line}: ${messageOf(reason)}`,
+        );
       }
     });
   }

@@ -1,13 +1,13 @@
+import { conditionOf } from '../../apimachinery/conditions.ts';
+import { every } from '../../base/clock.ts';
 import { ownMember } from '../../base/own.ts';
 import {
   type JsonObject,
   metadataOf,
   nameOf,
   objectAt,
-  objectsAt,
   sameJson,
   specOf,
-  statusOf,
   stringAt,
 } from '../../apimachinery/json.ts';
 import { builtIn, type Kind } from '../../apimachinery/kinds.ts';
@@ -22,7 +22,7 @@ import {
   suggestedLevels,
   suggestedSchemas,
 } from './flow-control-policy.ts';
-import { applyOwnStatus, every, type OwnDeps, putOwn } from './own-objects.ts';
+import { applyOwnStatus, type OwnDeps, putOwn } from './own-objects.ts';
 
 const group = 'flowcontrol.apiserver.k8s.io';
 const levels = builtIn('prioritylevelconfigurations', group);
@@ -98,7 +98,7 @@ function parsedBool(text: string): boolean | undefined {
   return ['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(text) ? false : undefined;
 }
 
-/** Reports whether a suggested object follows the server's spec: by its annotation, or while nobody has changed its spec. */
+/** Reports whether a suggested object follows the server's spec: by its annotation, or while its spec is unchanged. */
 const isAutoUpdated = (object: JsonObject): boolean =>
   parsedBool(markOf(object)) ?? metadataOf(object)['generation'] === 1;
 
@@ -118,7 +118,7 @@ function setDangling(deps: OwnDeps, schema: JsonObject): void {
     reason: isThere ? 'Found' : 'NotFound',
     message: `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} ${isThere ? 'and it exists' : 'but there is no such object'}`,
   };
-  const standing = objectsAt(statusOf(schema), 'conditions').find(({ type }) => type === 'Dangling');
+  const standing = conditionOf(schema, 'Dangling');
   if (standing && Object.entries(state).every(([key, value]) => ownMember(standing, key) === value)) return;
   const conditions = [{ type: 'Dangling', ...state, lastTransitionTime: seconds(deps.world.clock.now()) }];
   applyOwnStatus({ ...deps, manager: consumer }, schemas, {

@@ -1,9 +1,10 @@
+import { every } from '../../base/clock.ts';
 import { isIP } from 'node:net';
 import { type JsonObject, objectAt, objectsAt, sameJson, valueAt } from '../../apimachinery/json.ts';
 import { builtIn } from '../../apimachinery/kinds.ts';
 import { keyOf } from '../storage/store.ts';
 import type { ControllerDeps } from './controllers.ts';
-import { every, type OwnDeps, putOwn } from './own-objects.ts';
+import { type OwnDeps, putOwn } from './own-objects.ts';
 
 /** Time between two looks at the service and its endpoints, as kube-apiserver has it. */
 const intervalMs = 10_000;

@@ -52,18 +52,3 @@ export function applyOwnStatus(deps: OwnDeps, kind: Kind, object: JsonObject): v
   const config = { apiVersion: groupVersionOf(kind), kind: kind.kind, ...object };
   deps.resources.registry(kind).apply(at, config, writer, systemContext(deps.world));
 }
-
-/** Calls `work` every `intervalMs`. @returns what ends it */
-export function every(clock: ControllerDeps['clock'], intervalMs: number, work: () => void): () => void {
-  let stop = (): void => undefined;
-  const repeat = (): void => {
-    stop = clock.timer(intervalMs, () => {
-      work();
-      repeat();
-    });
-  };
-  repeat();
-  return () => {
-    stop();
-  };
-}

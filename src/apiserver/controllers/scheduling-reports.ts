@@ -1,3 +1,4 @@
+import { microTimeText } from '../../kube/time.ts';
 import { messageOf } from '../../base/errors.ts';
 import {
   type JsonObject,
@@ -24,7 +25,6 @@ export interface SchedulingEvent {
 /** Writes an Event about a pod as the scheduler. */
 export function reportEvent(deps: ControllerDeps, pod: JsonObject, message: SchedulingEvent): void {
   const { namespace, name, uid } = objectAt(pod, 'metadata');
-  const at = new Date(deps.clock.now()).toISOString();
   const stamp = (BigInt(deps.clock.now()) * 1_000_000n).toString(16);
   const event = {
     metadata: { name: `${nameOf(pod)}.${stamp}`, namespace },
@@ -34,7 +34,7 @@ export function reportEvent(deps: ControllerDeps, pod: JsonObject, message: Sche
     reportingComponent: component,
     reportingInstance: component,
     action: message.type === 'Normal' ? 'Binding' : 'Scheduling',
-    eventTime: at.replace('Z', '000Z'),
+    eventTime: microTimeText(deps.clock.now()),
     firstTimestamp: null,
     lastTimestamp: null,
   };

@@ -1,3 +1,5 @@
+import { microTimeText } from '../../kube/time.ts';
+import { every } from '../../base/clock.ts';
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ownMember } from '../../base/own.ts';
@@ -7,7 +9,7 @@ import { seconds } from '../../apimachinery/times.ts';
 import type { RequestHeaderOptions } from '../authentication/request-headers.ts';
 import { keyOf } from '../storage/store.ts';
 import type { ControllerDeps } from './controllers.ts';
-import { every, type OwnDeps, putOwn } from './own-objects.ts';
+import { type OwnDeps, putOwn } from './own-objects.ts';
 
 const namespace = 'kube-system';
 const leases = builtIn('leases', 'coordination.k8s.io');
@@ -50,7 +52,7 @@ export function keepIdentityLease(deps: Deps): () => void {
     spec: { holderIdentity: `${name}_${random.uuid()}`, leaseDurationSeconds: leaseSeconds },
   };
   const renew = (): void => {
-    const renewTime = new Date(deps.clock.now()).toISOString().replace('Z', '000Z');
+    const renewTime = microTimeText(deps.clock.now());
     const now = { ...lease, spec: { ...lease.spec, renewTime } };
     putOwn(deps, leases, now, (standing) => ({ ...standing, spec: { ...specOf(standing), renewTime } }));
   };

@@ -1,20 +1,20 @@
+import { conditionOf } from '../../apimachinery/conditions.ts';
+import { every } from '../../base/clock.ts';
 import { isIP } from 'node:net';
 import {
   type JsonObject,
   listAt,
   nameOf,
   namespaceOf,
-  objectsAt,
   sameJson,
   specOf,
-  statusOf,
   textOf,
   valueAt,
 } from '../../apimachinery/json.ts';
 import { builtIn } from '../../apimachinery/kinds.ts';
 import { seconds } from '../../apimachinery/times.ts';
 import type { ControllerDeps } from './controllers.ts';
-import { applyOwnStatus, createOwn, every, type OwnDeps, ownObject } from './own-objects.ts';
+import { applyOwnStatus, createOwn, type OwnDeps, ownObject } from './own-objects.ts';
 
 const ranges = builtIn('servicecidrs', 'networking.k8s.io');
 const addresses = builtIn('ipaddresses', 'networking.k8s.io');
@@ -33,7 +33,7 @@ export function keepServiceCidr(deps: OwnDeps & Pick<ControllerDeps, 'clock'>): 
     createOwn(deps, ranges, object);
     const standing = ownObject(deps, ranges, object) ?? object;
     if (valueAt(standing, 'metadata', 'deletionTimestamp') !== undefined) return;
-    const ready = objectsAt(statusOf(standing), 'conditions').find(({ type }) => type === 'Ready');
+    const ready = conditionOf(standing, 'Ready');
     const isDecided = ready?.['status'] === 'True' || ready?.['status'] === 'False';
     if (isDecided || !sameJson(specOf(standing)['cidrs'], object.spec.cidrs)) return;
     const condition = {

@@ -51,7 +51,7 @@ export const representationOf = ({ request, kind }: Exchange, list = false): Rep
     ...(list && request.method === 'GET' && { produces: listTypes }),
   });
 
-/** Reports whether objects are sent as themselves in the JSON that they are stored in, and nobody wants to see the answer as an object. */
+/** Reports whether objects are sent as themselves in the JSON that they are stored in, and no filter reads the answer as an object. */
 export const isSentAsStored = ({ audit }: ApiRequest, { format, pretty, as }: Representation): boolean =>
   format === 'json' && !pretty && as === undefined && audit?.wantsAnswer !== true;
 

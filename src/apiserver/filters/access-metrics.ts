@@ -1,6 +1,6 @@
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
-import { Counter, Histogram } from '../../metrics/metrics.ts';
+import { Counter, Histogram, type Observer } from '../../metrics/metrics.ts';
 import type { User } from '../authentication/users.ts';
 import type { Decision } from '../authorization/attributes.ts';
 
@@ -98,5 +98,5 @@ export class AccessMetrics {
 
 interface Pair {
   readonly count: { value: number };
-  readonly time: { readonly observe: (value: number) => void };
+  readonly time: Observer;
 }

@@ -5,7 +5,7 @@ import type { Entrance, Handler } from '../request/handler.ts';
 import type { UnauthenticatedRequest } from '../request/request.ts';
 import type { AccessMetrics } from './access-metrics.ts';
 
-/** Identifies the user of a request, and rejects invalid credentials with 401, of which `failed` is told before. */
+/** Identifies the user of a request, and rejects invalid credentials with 401, after a call of `failed`. */
 export const withAuthentication =
   (
     authenticator: Pick<Authenticator, 'authenticate'>,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type Clock, steadyNow } from '../../base/clock.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
-import { Counter, Histogram } from '../../metrics/metrics.ts';
+import { Counter, Histogram, type Observer } from '../../metrics/metrics.ts';
 import type { Handler } from '../request/handler.ts';
 import { type ApiRequest, isLongRunning, verbOf } from '../request/request.ts';
 
@@ -18,10 +18,6 @@ const paths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/m
 
 /** Subresources that connect a client with something else. */
 const connecting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-
-interface Observer {
-  readonly observe: (value: number) => void;
-}
 
 /** The series of one sort of request. */
 interface Series {

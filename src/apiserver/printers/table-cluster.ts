@@ -1,3 +1,4 @@
+import { conditionOf } from '../../apimachinery/conditions.ts';
 import { ownMember } from '../../base/own.ts';
 import {
   isObject,
@@ -164,7 +165,7 @@ const storagePrinters: Printers = {
 
 /** Formats whether an API service is available, and else why not. */
 function availability(service: JsonObject): string {
-  const available = objectsAt(statusOf(service), 'conditions').find(({ type }) => type === 'Available');
+  const available = conditionOf(service, 'Available');
   if (!available) return 'Unknown';
   const [status, reason] = [stringAt(available, 'status'), stringAt(available, 'reason')];
   return status === 'True' || reason === '' ? status : `${status} (${reason})`;
@@ -182,7 +183,7 @@ const flowPrinters: Printers = {
   'flowcontrol.apiserver.k8s.io/flowschemas': printer(
     cols('Name', 'PriorityLevel', 'MatchingPrecedence', 'DistinguisherMethod', 'Age', 'MissingPL'),
     (one, now) => {
-      const dangling = objectsAt(statusOf(one), 'conditions').find((each) => each['type'] === 'Dangling');
+      const dangling = conditionOf(one, 'Dangling');
       return [
         nameOf(one),
         stringAt(objectAt(specOf(one), 'priorityLevelConfiguration'), 'name'),

@@ -1,3 +1,4 @@
+import { conditionOf } from '../../apimachinery/conditions.ts';
 import { ownMember } from '../../base/own.ts';
 import {
   type JsonObject,
@@ -46,8 +47,7 @@ const replicaCells = (object: JsonObject, now: number): readonly unknown[] => [
   createdAgo(object, now),
 ];
 
-const isTrue = (job: JsonObject, type: string): boolean =>
-  objectsAt(statusOf(job), 'conditions').find((one) => one['type'] === type)?.['status'] === 'True';
+const isTrue = (job: JsonObject, type: string): boolean => conditionOf(job, type)?.['status'] === 'True';
 
 function jobState(job: JsonObject): string {
   if (isTrue(job, 'Complete')) return 'Complete';

@@ -1,3 +1,4 @@
+import { conditionOf } from '../../apimachinery/conditions.ts';
 import { tableOf } from '../../base/own.ts';
 import {
   type JsonObject,
@@ -18,7 +19,7 @@ import { claimCells, claimColumns, volumeCells, volumeColumns } from './table-vo
 import { workloadPrinters } from './table-workloads.ts';
 
 function nodeStatus(node: JsonObject): string {
-  const ready = objectsAt(objectAt(node, 'status'), 'conditions').find((c) => c['type'] === 'Ready');
+  const ready = conditionOf(node, 'Ready');
   const state = ready ? (ready['status'] === 'True' ? 'Ready' : 'NotReady') : 'Unknown';
   return valueAt(node, 'spec', 'unschedulable') === true ? `${state},SchedulingDisabled` : state;
 }

@@ -1,3 +1,4 @@
+import { conditionOf } from '../../apimachinery/conditions.ts';
 import { type LabelSelector, labelSelectorMatches } from '../../kube/label-selector.ts';
 import { withCondition } from '../../apimachinery/conditions.ts';
 import { type JsonObject, nameOf, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
@@ -66,7 +67,7 @@ const mostDisrupted = 2000;
 /** Returns the reason why a budget allows no disruption. */
 function exhausted(budget: JsonObject): string {
   const status = objectAt(budget, 'status');
-  const condition = objectsAt(status, 'conditions').find(({ type }) => type === 'DisruptionAllowed');
+  const condition = conditionOf(budget, 'DisruptionAllowed');
   const message = condition?.['status'] === 'False' ? stringAt(condition, 'message') : '';
   const reason = stringAt(condition, 'reason');
   const [current, desired] = [Number(status['currentHealthy'] ?? 0), Number(status['desiredHealthy'] ?? 0)];

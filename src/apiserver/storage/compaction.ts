@@ -1,4 +1,4 @@
-import type { Clock, StopTimer } from '../../base/clock.ts';
+import { type Clock, every, type StopTimer } from '../../base/clock.ts';
 import type { Store } from './store.ts';
 
 /** How often old changes are discarded, ms: as kube-apiserver compacts etcd. */
@@ -12,16 +12,8 @@ const intervalMs = 5 * 60_000;
  */
 export function compactRegularly(store: Pick<Store, 'version' | 'forget'>, clock: Clock): StopTimer {
   let before = store.version;
-  let stop: StopTimer = () => undefined;
-  const next = (): void => {
-    stop = clock.timer(intervalMs, () => {
-      store.forget(before);
-      before = store.version;
-      next();
-    });
-  };
-  next();
-  return () => {
-    stop();
-  };
+  return every(clock, intervalMs, () => {
+    store.forget(before);
+    before = store.version;
+  });
 }

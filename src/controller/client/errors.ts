@@ -56,11 +56,11 @@ export const isAlreadyExists: (error: unknown) => boolean = isError('AlreadyExis
 export const isConflict: (error: unknown) => boolean = isError('Conflict', 409);
 /** True when validation refuses the object. */
 export const isInvalid: (error: unknown) => boolean = isError('Invalid', 422);
-/** True when the server no longer has what was asked for, and knows no other place. */
+/** True when the server no longer has the resource, and names no new address. */
 export const isGone: (error: unknown) => boolean = isError('Gone', 410);
 /** True when the resource version, or the token of a list, is older than what the server remembers: list again. */
 export const isResourceExpired: (error: unknown) => boolean = isError('Expired');
-/** True when the server can answer in none of the formats that were asked for. */
+/** True when the server supports none of the media types in the `Accept` header. */
 export const isNotAcceptable: (error: unknown) => boolean = isError('NotAcceptable', 406);
 /** True when the server does not understand the format of the request, e.g. a type of patch. */
 export const isUnsupportedMediaType: (error: unknown) => boolean = isError('UnsupportedMediaType', 415);
@@ -70,7 +70,7 @@ export const isMethodNotSupported: (error: unknown) => boolean = isError('Method
 export const isServiceUnavailable: (error: unknown) => boolean = isError('ServiceUnavailable', 503);
 /** True when the server does not understand the request. */
 export const isBadRequest: (error: unknown) => boolean = isError('BadRequest', 400);
-/** True when the server does not know who asks. */
+/** True when the request has no valid credentials. */
 export const isUnauthorized: (error: unknown) => boolean = isError('Unauthorized', 401);
 /** True when the user may not do this, or a quota or a policy forbids it. */
 export const isForbidden: (error: unknown) => boolean = isError('Forbidden', 403);

@@ -21,7 +21,7 @@ interface Bucket {
 
 /** When all buckets are empty, they are removed if there are more of them. */
 const keptBuckets = 8;
-/** Slots that are free are given back from this number on. */
+/** Fewer free slots than these are not worth a copy of the bucket. */
 const manySlots = 1024;
 
 /**
@@ -115,7 +115,7 @@ function shift(bucket: Bucket): ReadyEntry | undefined {
   return undefined;
 }
 
-/** Gives back the slots before the head when they are the larger part. */
+/** Drops the slots before the head when they are the larger part. */
 function trim(bucket: Bucket): void {
   const { entries, orders, head } = bucket;
   if (head < manySlots || 2 * head < entries.length) return;

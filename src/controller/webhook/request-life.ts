@@ -1,6 +1,6 @@
 /**
- * RequestLife ends when the deadline of a request has passed, or its client has gone. Most requests end before: the signal is made when it is
- * asked for.
+ * RequestLife ends when the deadline of a request has passed, or its client has gone. Most requests end before: the signal is made on
+ * first use.
  */
 export class RequestLife {
   #controller: AbortController | undefined;

@@ -1,3 +1,4 @@
+import { microTimeText } from '../../kube/time.ts';
 import { type ApiClient, isAlreadyExists, isNotFound } from '../../api/client.ts';
 import { leaseResource } from '../../api/resources.ts';
 import { type Clock, steadyNow } from '../../base/clock.ts';
@@ -21,8 +22,6 @@ interface Seen {
   /** When this process first saw that time, by the monotonic clock, ms. */
   readonly at: number;
 }
-
-const microTime = (ms: number): string => new Date(ms).toISOString().replace(/Z$/, '000Z');
 
 /**
  * ShardMembers knows which processes share a simulation. Whether another one has ended is judged by the time since this process saw its Lease
@@ -84,7 +83,7 @@ export class ShardMembers {
     const spec = {
       holderIdentity: identity,
       leaseDurationSeconds: Math.ceil(leaseMs / 1000),
-      renewTime: microTime(clock.now()),
+      renewTime: microTimeText(clock.now()),
     };
     try {
       await client.patch(leaseResource, this.#ref(), { type: 'merge', body: { spec } }, options);

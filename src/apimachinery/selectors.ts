@@ -1,6 +1,7 @@
 import { ownMember, tableOf } from '../base/own.ts';
 import { labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { type JsonObject, objectAt, stringAt, textOf, valueAt } from './json.ts';
+import type { LabelSelector } from '../kube/label-selector.ts';
 import type { Kind } from './kinds.ts';
 import { badRequest } from './status-error.ts';
 
@@ -316,4 +317,16 @@ export function fieldMatcher(terms: readonly FieldTerm[], kind: Kind): Matcher {
     return (object) => (get(object) === term.value) === term.equal;
   });
   return (object) => matchers.every((matches) => matches(object));
+}
+
+/** Formats a label selector like Go's `LabelSelector.String`: `&LabelSelector{MatchLabels:…`. */
+export function labelSelectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const labels = Object.entries(matchLabels)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, value]) => `${key}: ${value},`);
+  const terms = matchExpressions.map(
+    ({ key, operator, values = [] }) =>
+      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`,
+  );
+  return `&LabelSelector{MatchLabels:map[string]string{${labels.join('')}},MatchExpressions:[]LabelSelectorRequirement{${terms.join('')}},}`;
 }

@@ -87,9 +87,19 @@ function fieldsOfSet(set: FieldSet): JsonObject {
   const out: Draft = {};
   const inner = [...set.children].filter(([, child]) => !isEmptySet(child));
   if (set.member && inner.length > 0) out['.'] = {};
-  for (const [key, child] of inner.sort(([a], [b]) => (a < b ? -1 : 1))) setOwn(out, key, fieldsOfSet(child));
+  for (const [key, child] of inner.sort(([a], [b]) => byElement(a, b))) setOwn(out, key, fieldsOfSet(child));
   return out;
 }
+
+/** Compares two keys as structured-merge-diff sorts path elements: items with numbers as keys are sorted by the numbers. */
+function byElement(a: string, b: string): number {
+  const [one, other] = [numberIn.exec(a), numberIn.exec(b)];
+  if (one && other && one[1] === other[1] && one[2] !== other[2]) return Number(one[2]) - Number(other[2]);
+  return a < b ? -1 : 1;
+}
+
+/** What stands before the first number of a key, and that number. */
+const numberIn = /^([kv]:(?:\{"[^"]*":)?)(-?\d[\d.]*)/;
 
 // Results may share branches with their inputs: no set is modified after construction.
 

@@ -218,10 +218,10 @@ export function manageApply(
   const dropped = own ? difference(own.set, desired) : parseSet({});
   const owned = others.reduce((set, entry) => union(set, entry.set), desired);
   const pruned = prune(merged, dropped, owned, shape);
-  const finished = at.finish(pruned);
-  const changed = compare(bare(live), finished, shape);
+  const changed = compare(bare(live), pruned, shape);
   const touched = intersection(union(changed.added, changed.modified), desired);
   if (!at.force) refuseConflicts(others, touched);
+  const finished = at.finish(pruned);
   const rest = others.map((entry) => ({
     ...entry,
     set: at.force ? difference(entry.set, touched) : entry.set,

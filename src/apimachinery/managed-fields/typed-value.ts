@@ -2,7 +2,7 @@ import { ownMember } from '../../base/own.ts';
 import { fieldsIn, type ListMerge, type Shape, structOf } from '../api-types.ts';
 import { goTypeOf, goValue } from '../go-value.ts';
 import { isKeyless, keyValue } from './field-set.ts';
-import { isObject, textOf } from '../json.ts';
+import { isObject, type JsonObject, textOf } from '../json.ts';
 
 /** Why a value does not match its type, and where. */
 interface Fault {
@@ -11,10 +11,12 @@ interface Fault {
 }
 
 const numeric = new Set(['int32', 'int64', 'double']);
-const texts = new Set(['string', 'time', 'microtime', 'bytes']);
+const texts = new Set(['string', 'bytes']);
+const untyped = new Set(['time', 'microtime', 'quantity']);
 
 /** Formats a JSON value like Go's `%#v`. */
 function goSyntax(value: unknown): string {
+  if (value === null) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
   if (!isObject(value)) return typeof value === 'string' ? JSON.stringify(value) : textOf(value);
   const members = Object.keys(value)
@@ -45,13 +47,20 @@ function validate(value: unknown, shape: Shape, path: string): Fault[] {
     case 'map':
     case 'struct':
       if (!isObject(value)) return [{ path, why: `expected map, got &{${goValue(value)}}` }];
-      return Object.entries(value).flatMap(([key, inner]) => {
-        const at = `${path}.${key}`;
-        const declared = shape.is === 'map' ? shape.of : fieldOf(shape, key);
-        if (!declared) return [{ path: at, why: 'field not declared in schema' }];
-        return validate(inner, declared, at);
-      });
+      return memberFaults(value, shape, path);
   }
+}
+
+/** Returns the faults of members; an undeclared one is the last that is looked at. */
+function memberFaults(value: JsonObject, shape: Shape & { is: 'map' | 'struct' }, path: string): Fault[] {
+  const faults: Fault[] = [];
+  for (const [key, inner] of Object.entries(value)) {
+    const at = `${path}.${key}`;
+    const declared = shape.is === 'map' ? shape.of : fieldOf(shape, key);
+    if (!declared) return [...faults, { path: at, why: 'field not declared in schema' }];
+    faults.push(...validate(inner, declared, at));
+  }
+  return faults;
 }
 
 /** Structs without known fields accept anything. */
@@ -67,6 +76,8 @@ function scalarFault(value: unknown, scalar: string, path: string): Fault[] {
     return [{ path, why: `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}` }];
   if (scalar === 'boolean' && typeof value !== 'boolean')
     return [{ path, why: `expected boolean, got &{${goValue(value)}}` }];
+  if (untyped.has(scalar) && typeof value === 'object')
+    return [{ path, why: `expected any scalar, got &{${goValue(value)}}` }];
   return [];
 }
 
@@ -75,11 +86,7 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
   const faults: Fault[] = [];
   for (const [i, item] of items.entries()) {
     const element = merge.kind === 'atomic' ? `[${i}]` : elementOf(item, merge);
-    if (element === undefined)
-      return [
-        ...faults,
-        { path, why: `element ${i}: associative list with keys ${keylessText(item, merge)}` },
-      ];
+    if (element === undefined) return [...faults, { path, why: `element ${i}: ${keylessText(item, merge)}` }];
     if (merge.kind !== 'atomic' && seen.has(element))
       faults.push({ path, why: `duplicate entries for key ${element}` });
     seen.add(element);
@@ -90,15 +97,20 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
 
 /** Returns why a list item has no identity. */
 function keylessText(item: unknown, { keys }: Pick<ListMerge, 'keys'>): string {
-  if (item === null) return 'may not have a null element';
-  if (!isObject(item)) return 'may not have non-map elements';
+  if (keys.length === 0) {
+    if (Array.isArray(item)) return 'not supported: associative list with lists as elements';
+    const what = item === null ? 'an explicit null' : 'a map type';
+    return `associative list without keys has an element that's ${what}`;
+  }
+  if (item === null) return 'associative list with keys may not have a null element';
+  if (!isObject(item)) return 'associative list with keys may not have non-map elements';
   const names = keys.map((key) => JSON.stringify(key)).join(' ');
-  return `has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`;
+  return `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`;
 }
 
 /** Returns the identity of a list item; undefined where it has none. */
 function elementOf(item: unknown, merge: ListMerge): string | undefined {
-  if (merge.keys.length === 0) return `[=${JSON.stringify(item)}]`;
+  if (merge.keys.length === 0) return typeof item === 'object' ? undefined : `[=${JSON.stringify(item)}]`;
   if (!isObject(item) || isKeyless(item, merge)) return undefined;
   return `[${merge.keys.map((key) => `${key}=${JSON.stringify(keyValue(item, key, merge))}`).join(',')}]`;
 }

@@ -52,6 +52,10 @@ export const partial = (object: JsonObject, representation: Representation): Jso
   metadata: objectAt(object, 'metadata'),
 });
 
+/** Returns the PartialObjectMetadata of a stored object. */
+const partialOf = (object: JsonObject, { strategy, representation }: View): JsonObject =>
+  partial((strategy.internal ?? strategy.fromStorage)?.(object) ?? object, representation);
+
 const withKind = (object: JsonObject, kind: Kind): JsonObject => ({
   kind: kind.kind,
   apiVersion: groupVersionOf(kind),
@@ -74,8 +78,8 @@ export function tableOf(
   const kind = strategy.kind;
   const shown = (object: JsonObject): unknown => {
     if (include === 'None') return null;
-    const served = strategy.fromStorage?.(object) ?? object;
-    return include === 'Object' ? withKind(served, kind) : partial(served, representation);
+    if (include === 'Metadata') return partialOf(object, view);
+    return withKind(strategy.fromStorage?.(object) ?? object, kind);
   };
   return {
     kind: 'Table',
@@ -95,8 +99,7 @@ export function viewOne(object: JsonObject, view: View, now: number, columns = t
       columns,
       metadata: { resourceVersion: stringAt(objectAt(object, 'metadata'), 'resourceVersion') },
     });
-  if (representation.as === 'PartialObjectMetadata')
-    return partial(strategy.fromStorage?.(object) ?? object, representation);
+  if (representation.as === 'PartialObjectMetadata') return partialOf(object, view);
   if (representation.as === 'PartialObjectMetadataList')
     throw notThatMany(representation.as, internalName(strategy.kind));
   return undefined;
@@ -142,10 +145,7 @@ export function listBody(
       kind: 'PartialObjectMetadataList',
       apiVersion: metaVersion(representation),
       metadata,
-      items:
-        entries.length > 0
-          ? entries.map(({ object }) => partial(strategy.fromStorage?.(object) ?? object, representation))
-          : null,
+      items: entries.length > 0 ? entries.map(({ object }) => partialOf(object, view)) : null,
     };
   return {
     kind: listKindOf(strategy.kind),

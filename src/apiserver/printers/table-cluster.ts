@@ -13,16 +13,9 @@ import {
   textOf,
   valueAt,
 } from '../../apimachinery/json.ts';
+import { labelSelectorText } from '../../apimachinery/selectors.ts';
 import { column } from './table-printer.ts';
-import {
-  cols,
-  countAt,
-  createdAgo,
-  printer,
-  type Printer,
-  type Printers,
-  selectorText,
-} from './table-printer.ts';
+import { cols, countAt, createdAgo, printer, type Printer, type Printers } from './table-printer.ts';
 
 /** Formats the usage of a quota, without limits or only limits. */
 function quotaText(quota: JsonObject, limits: boolean): string {
@@ -82,8 +75,13 @@ const policy = (what: string): Printer =>
 const policyBinding = printer(cols('Name', 'PolicyName', 'ParamRef', 'Age'), (one, now) => {
   const ref = objectAt(specOf(one), 'paramRef');
   const [name, namespace] = [stringAt(ref, 'name'), stringAt(ref, 'namespace')];
-  const parameter = name ? `${namespace || '*'}/${name}` : selectorText(objectAt(ref, 'selector'));
-  return [nameOf(one), stringAt(specOf(one), 'policyName'), parameter || '<unset>', createdAgo(one, now)];
+  const { selector } = ref;
+  const parameter = name
+    ? `${namespace || '*'}/${name}`
+    : isObject(selector)
+      ? labelSelectorText(selector)
+      : '<unset>';
+  return [nameOf(one), stringAt(specOf(one), 'policyName'), parameter, createdAgo(one, now)];
 });
 
 function claimState(claim: JsonObject): string {

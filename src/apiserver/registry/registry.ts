@@ -384,7 +384,7 @@ export class Registry {
     return performed(this.beginApply(at, config, writer, context));
   }
 
-  /** Begins a server-side apply, which changes or creates an object. @throws {StatusError} */
+  /** Begins a server-side apply, which changes or creates an object. @throws {StatusError} @throws {DecodeError} */
   beginApply(
     at: Place & { readonly force: boolean },
     config: JsonObject,
@@ -397,23 +397,20 @@ export class Registry {
     const common = { writer, now: context.now, force: at.force, subject };
     if (!entry) {
       if (at.subresource) throw notFound(subject);
+      const object = manageApply({}, withMetadata(config, { name: at.name }), this.#type, {
+        ...common,
+        reset: this.strategy.createReset,
+        finish: (merged) => this.#bare(this.strategy.defaults(this.decode(merged)), at.namespace),
+      });
       const uid = stringAt(objectAt(config, 'metadata'), 'uid');
       if (uid)
         throw conflict(
           subject,
           `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
         );
-      const object = manageApply({}, withMetadata(config, { name: at.name }), this.#type, {
-        ...common,
-        reset: this.strategy.createReset,
-        finish: (merged) => this.#bare(this.strategy.defaults(this.decode(merged)), at.namespace),
-      });
       return this.#creation(object, context, { orUpdate: true });
     }
     const old = this.served(entry);
-    const version =
-      valueAt(config, 'metadata', 'resourceVersion') ?? valueAt(old, 'metadata', 'resourceVersion');
-    this.#precondition(withMetadata(config, { resourceVersion: version }), old, at.name);
     const object = manageApply(old, config, this.#type, {
       ...common,
       reset: rules.reset,

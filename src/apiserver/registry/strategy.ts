@@ -68,6 +68,8 @@ export interface Strategy {
   /** Converts to the stored form, where it differs from the served one. */
   toStorage?(object: JsonObject): JsonObject;
   fromStorage?(object: JsonObject): JsonObject;
+  /** Returns a stored object as the internal version has it, where that has other metadata than the served form: views show it. */
+  internal?(object: JsonObject): JsonObject;
   /** What has to be converted before `toStorage` and `fromStorage`; absent: nothing. */
   readonly conversion?: Conversion;
   /** False for a stored object of an old version, which any update writes anew; absent: there are none. */

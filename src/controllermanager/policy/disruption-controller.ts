@@ -1,4 +1,5 @@
 import { isConflict } from '../../api/client.ts';
+import { labelSelectorText } from '../../apimachinery/selectors.ts';
 import { messageOf } from '../../base/errors.ts';
 import { controllerManagedBy } from '../../controller/builder.ts';
 import { ignoreNotFound } from '../../controller/client/errors.ts';
@@ -11,14 +12,7 @@ import type { ControllerContext } from '../context.ts';
 import { selectorOf } from '../workload/claim.ts';
 import { nameOf, namespaceOf, sameStatus } from '../workload/objects.ts';
 import type { Pod } from '../workload/types.ts';
-import {
-  type Budget,
-  type BudgetStatus,
-  budgetStatus,
-  failedStatus,
-  needsSizes,
-  selectorText,
-} from './disruption.ts';
+import { type Budget, type BudgetStatus, budgetStatus, failedStatus, needsSizes } from './disruption.ts';
 import { expectedPods, type ScaleReaders } from './expected-pods.ts';
 
 /** Starts the controller that keeps the status of PodDisruptionBudgets, by which evictions are granted. */
@@ -107,7 +101,7 @@ async function sizesOf(
         budget,
         'Warning',
         'UnmanagedPods',
-        `Pods selected by this PodDisruptionBudget (selector: ${selectorText(budget.spec?.selector ?? {})}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`,
+        `Pods selected by this PodDisruptionBudget (selector: ${labelSelectorText(budget.spec?.selector ?? {})}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`,
       );
     return count;
   } catch (reason) {

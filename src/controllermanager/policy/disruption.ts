@@ -2,7 +2,6 @@ import { withCondition } from '../../apimachinery/conditions.ts';
 import { seconds } from '../../apimachinery/times.ts';
 import type { kinds } from '../../controller/kinds.ts';
 import type { ObjectOf } from '../../controller/types.ts';
-import type { LabelSelector } from '../../kube/label-selector.ts';
 import { isDeleted, nameOf, scaledValue } from '../workload/objects.ts';
 import { isReady } from '../workload/pods.ts';
 import type { Condition, Pod } from '../workload/types.ts';
@@ -112,16 +111,4 @@ export function failedStatus(budget: Budget, message: string, now: number): Budg
     disruptionsAllowed: 0,
     conditions: conditionsWith(budget, condition, now),
   };
-}
-
-/** Returns a selector as kube-controller-manager writes it in Events. */
-export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
-  const labels = Object.entries(matchLabels)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([key, value]) => `${key}: ${value},`);
-  const terms = matchExpressions.map(
-    ({ key, operator, values = [] }) =>
-      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`,
-  );
-  return `&LabelSelector{MatchLabels:map[string]string{${labels.join('')}},MatchExpressions:[]LabelSelectorRequirement{${terms.join('')}},}`;
 }

@@ -1,10 +1,6 @@
+import { labelSelectorText } from '../../../src/apimachinery/selectors.ts';
 import { expect, test } from 'vitest';
-import {
-  type Budget,
-  budgetStatus,
-  failedStatus,
-  selectorText,
-} from '../../../src/controllermanager/policy/disruption.ts';
+import { type Budget, budgetStatus, failedStatus } from '../../../src/controllermanager/policy/disruption.ts';
 import type { Pod } from '../../../src/controllermanager/workload/types.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);
@@ -72,7 +68,7 @@ test('a budget that cannot be computed grants nothing and says why', () => {
 
 test('a selector in an Event', () => {
   const matchExpressions = [{ key: 'k', operator: 'In', values: ['x', 'y'] }] as const;
-  expect(selectorText({ matchLabels: { b: '2', a: '1' }, matchExpressions })).toBe(
+  expect(labelSelectorText({ matchLabels: { b: '2', a: '1' }, matchExpressions })).toBe(
     '&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}',
   );
 });

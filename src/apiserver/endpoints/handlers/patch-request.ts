@@ -311,8 +311,16 @@ function wrongKind(document: JsonObject, kind: Kind, refuse: (why: string) => St
   throw refuse('the kind does not match');
 }
 
+/** An apply configuration that has the types of the schema. */
+export interface ApplyConfig {
+  /** The configuration without its kind and version. */
+  readonly object: JsonObject;
+  /** Calls `act`, which decodes the configuration or what it is merged into. @throws {StatusError} 500 if it cannot be decoded */
+  readonly converted: <T>(act: () => T) => T;
+}
+
 /** Validates the object of an apply patch against the schema. @throws {StatusError} 400, 500 */
-export function applyConfig(value: JsonObject, kind: Kind): JsonObject {
+export function applyConfig(value: JsonObject, kind: Kind): ApplyConfig {
   if (value['apiVersion'] !== groupVersionOf(kind) || value['kind'] !== kind.kind)
     throw badRequest(`invalid object type: ${kindText(value)}`);
   const metadata = objectAt(value, 'metadata');
@@ -322,26 +330,24 @@ export function applyConfig(value: JsonObject, kind: Kind): JsonObject {
   const wrong = typedFaults(value, kind.custom ? shapeOf(kind) : kind.type);
   if (wrong !== undefined)
     throw new StatusError(500, '', `failed to create typed patch object ${shown}: ${wrong}`);
-  checkDecodes(value, kind, (why) => {
-    const what = `failed to convert new object ${shown} to proper version`;
-    return `${what}: unable to convert unstructured object to ${version}: ${why}`;
-  });
-  const { apiVersion: _a, kind: _k, ...rest } = value;
-  return rest;
+  const { apiVersion: _a, kind: _k, ...object } = value;
+  return {
+    object,
+    converted: (act) => {
+      try {
+        return act();
+      } catch (reason) {
+        if (!(reason instanceof DecodeError)) throw reason;
+        const what = `failed to convert new object ${shown} to proper version`;
+        const why = `unable to convert unstructured object to ${version}: ${reason.message}`;
+        throw new StatusError(500, '', `${what}: ${why}`);
+      }
+    },
+  };
 }
 
 /** Formats group, version and kind as Go does: `apps/v1, Kind=Deployment`, `/v1, Kind=Pod`. */
 function kindText(value: JsonObject): string {
   const apiVersion = stringAt(value, 'apiVersion');
   return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${stringAt(value, 'kind')}`;
-}
-
-/** @throws {StatusError} 500 if it cannot be decoded as the kind */
-function checkDecodes(value: JsonObject, kind: Kind, message: (why: string) => string): void {
-  try {
-    decodeKind(kind, value);
-  } catch (reason) {
-    if (reason instanceof DecodeError) throw new StatusError(500, '', message(reason.message));
-    throw reason;
-  }
 }

@@ -233,16 +233,17 @@ export class ResourceWrites {
   async #apply(exchange: Exchange, body: Applied, reading: Reading): Promise<Written> {
     const { target, kind, registry } = exchange;
     const { query, context } = reading;
-    const read = applyConfig(body.value, kind);
-    context.warnings.push(...judgedApply(body, query.fieldValidation));
-    const isUnnamed = !Object.hasOwn(objectAt(read, 'metadata'), 'name');
+    const { object: config, converted } = applyConfig(body.value, kind);
+    const isUnnamed = !Object.hasOwn(objectAt(config, 'metadata'), 'name');
     const writer = writerOf(exchange, query.manager, 'Apply');
-    if (!this.#isStored(exchange)) this.#warnOfIdleKind(exchange, read, context);
+    if (!this.#isStored(exchange)) this.#warnOfIdleKind(exchange, config, context);
     return admitted(this.#deps.admission, requestOf(exchange, reading), () => {
-      const completed =
-        isUnnamed && this.#isStored(exchange) ? withMetadata(read, { name: target.name }) : read;
-      const config = named(completed, target, kind);
-      return registry.beginApply({ ...target, force: query.force }, config, writer, context);
+      const write = converted(() =>
+        registry.beginApply({ ...target, force: query.force }, config, writer, context),
+      );
+      context.warnings.push(...judgedApply(body, query.fieldValidation));
+      named(isUnnamed && write.old ? withMetadata(config, { name: target.name }) : config, target, kind);
+      return write;
     });
   }
 

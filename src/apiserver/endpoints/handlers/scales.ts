@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type JsonObject, metadataOf, nameOf, objectAt, withMetadata } from '../../../apimachinery/json.ts';
-import { groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
+import { decodeKind, groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
 import type { Writer } from '../../../apimachinery/managed-fields/managed-fields.ts';
 import { isWritable } from '../../../apimachinery/serializer/protobuf-writer.ts';
 import { badRequest, methodNotAllowed, noSuchResource } from '../../../apimachinery/status-error.ts';
@@ -146,7 +146,8 @@ export class Scales {
     const { target, kind } = call;
     const applied = readApply(body);
     const warnings = judgedApply(applied, query.fieldValidation);
-    const config = applyConfig(applied.value, scaleKind);
+    const { object: config, converted } = applyConfig(applied.value, scaleKind);
+    converted(() => decodeKind(scaleKind, applied.value));
     const scale = named(withMetadata(config, { name: nameOf(config) || target.name }), target);
     const { name, namespace, uid, resourceVersion } = metadataOf(scale);
     const metadata = withMetadata({}, { name, namespace, uid, resourceVersion });

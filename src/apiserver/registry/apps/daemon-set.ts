@@ -65,6 +65,13 @@ const numbered = (set: JsonObject, generation: number): JsonObject =>
     annotations: { ...objectAt(metadataOf(set), 'annotations'), [templateGeneration]: String(generation) },
   });
 
+/** Returns a set without the annotation: the internal version has a field instead. */
+function unnumbered(set: JsonObject): JsonObject {
+  const { [templateGeneration]: _number, ...annotations } = objectAt(metadataOf(set), 'annotations');
+  const isEmpty = Object.keys(annotations).length === 0;
+  return withMetadata(set, { annotations: isEmpty ? undefined : annotations });
+}
+
 /** Returns the number of an update's template. */
 function nextGeneration(set: JsonObject, old: JsonObject): number {
   return generationOf(old) + (sameJson(templateOf(set), templateOf(old)) ? 0 : 1);
@@ -118,31 +125,36 @@ function* faults(set: JsonObject, old: JsonObject | undefined): Faults {
 }
 
 /** Strategy of daemon sets: an annotation counts the changes of the template. */
-export const daemonSetStrategy: Strategy = strategyOf(builtIn('daemonsets', 'apps'), {
-  defaults,
-  prepare: (set, old, context) => {
-    const next = withEnabledTemplate(set, context);
-    return numbered(next, old ? nextGeneration(next, old) : Math.max(generationOf(set), 1));
-  },
-  faults,
-  warnings: (set, old) =>
-    old && generationOf(set) === generationOf(old) ? [] : templateWarnings('spec.template', templateOf(set)),
-  status: {
-    *faults(set, old) {
-      yield* nonNegatives(
-        'status',
-        objectAt(set, 'status'),
-        'currentNumberScheduled',
-        'numberMisscheduled',
-        'desiredNumberScheduled',
-        'numberReady',
-        'observedGeneration',
-        'updatedNumberScheduled',
-        'numberAvailable',
-        'numberUnavailable',
-        'collisionCount',
-      );
-      yield* collisions(set, old);
+export const daemonSetStrategy: Strategy = {
+  ...strategyOf(builtIn('daemonsets', 'apps'), {
+    defaults,
+    prepare: (set, old, context) => {
+      const next = withEnabledTemplate(set, context);
+      return numbered(next, old ? nextGeneration(next, old) : Math.max(generationOf(set), 1));
     },
-  },
-});
+    faults,
+    warnings: (set, old) =>
+      old && generationOf(set) === generationOf(old)
+        ? []
+        : templateWarnings('spec.template', templateOf(set)),
+    status: {
+      *faults(set, old) {
+        yield* nonNegatives(
+          'status',
+          objectAt(set, 'status'),
+          'currentNumberScheduled',
+          'numberMisscheduled',
+          'desiredNumberScheduled',
+          'numberReady',
+          'observedGeneration',
+          'updatedNumberScheduled',
+          'numberAvailable',
+          'numberUnavailable',
+          'collisionCount',
+        );
+        yield* collisions(set, old);
+      },
+    },
+  }),
+  internal: unnumbered,
+};

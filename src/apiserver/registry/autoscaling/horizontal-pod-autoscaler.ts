@@ -300,5 +300,6 @@ export const scalerV1Strategy: Strategy = {
   ...strategyOf(builtIn('horizontalpodautoscalers', group), v1Rules),
   toStorage: scalerFromV1,
   fromStorage: scalerToV1,
+  internal: (stored) => stored,
   printer: { ...scalerPrinter, cells: (scaler, now) => scalerPrinter.cells(scalerFromV1(scaler), now) },
 };

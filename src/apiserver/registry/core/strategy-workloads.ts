@@ -100,6 +100,7 @@ export const limitRangeStrategy: Strategy = {
   ...commonStrategy(limitRanges),
   defaults: (range) => {
     const spec = objectAt(range, 'spec');
+    if (!Array.isArray(spec['limits'])) return range;
     return { ...range, spec: { ...spec, limits: objectsAt(spec, 'limits').map(limitDefaults) } };
   },
   validateCreate: limitRangeFaults,

@@ -6,6 +6,7 @@ import { TokenSigner } from './authentication/token-signer.ts';
 import { PolicyListMode } from './authorization/abac.ts';
 import { alwaysAllow, alwaysDeny } from './authorization/always.ts';
 import { Authorizer, nodeMode, roleMode } from './authorization/authorizer.ts';
+import type { DecisionMetrics } from './authorization/decision-metrics.ts';
 import type { AuthorizationMode, AuthorizationModeName } from './authorization/mode.ts';
 import { NodeAuthorizer } from './authorization/node-authorizer.ts';
 import { RoleAuthorizer } from './authorization/roles.ts';
@@ -29,7 +30,7 @@ export const authenticatorOf = (
 /** Returns what decides who may do what. */
 export function authorizerOf(
   options: EmbeddedApiServerOptions,
-  deps: WebhookModeDeps & { readonly store: Store },
+  deps: WebhookModeDeps & { readonly store: Store; readonly decisions: DecisionMetrics },
 ): Authorizer {
   const { store } = deps;
   const { abacPolicies, authorizationWebhook, clusterTrustBundles = false } = options;
@@ -53,7 +54,8 @@ export function authorizerOf(
         return new WebhookMode(authorizationWebhook, deps);
     }
   };
-  return new Authorizer(modesOf(options).map(modeOf), roles);
+  const modes = modesOf(options).map((name) => deps.decisions.counted(name, modeOf(name)));
+  return new Authorizer(modes, roles);
 }
 
 /** Returns the modes of a server, in their order. */

@@ -10,6 +10,7 @@ export { type AuditEvent, startApiServer, type TestApiServer } from './start.ts'
 export { PolicyFileError } from './authorization/abac.ts';
 export { type AuthorizationModeName, authorizationModes } from './authorization/mode.ts';
 export type { AuthorizationWebhook } from './authorization/webhook.ts';
+export type { AuditMode } from './filters/audit.ts';
 export { AuditPolicyError } from './filters/audit-policy.ts';
 export type { Fault, FaultMatch, InjectedFault } from './filters/faults.ts';
 export type { Snapshot } from './storage/snapshot.ts';

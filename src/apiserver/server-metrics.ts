@@ -4,6 +4,9 @@ import { processFamilies } from '../metrics/process.ts';
 import { AdmissionMetrics } from './admission/admission-metrics.ts';
 import { WebhookMetrics } from './admission/webhooks/webhook-metrics.ts';
 import { WatchMetrics } from './endpoints/handlers/watch-metrics.ts';
+import { DecisionMetrics } from './authorization/decision-metrics.ts';
+import { AuthorizationWebhookMetrics } from './authorization/webhook-metrics.ts';
+import { AuditMetrics } from './filters/audit-metrics.ts';
 import { AccessMetrics } from './filters/access-metrics.ts';
 import { RequestMetrics } from './filters/request-metrics.ts';
 import type { Store } from './storage/store.ts';
@@ -12,6 +15,9 @@ import type { Store } from './storage/store.ts';
 export class ServerMetrics {
   readonly access: AccessMetrics;
   readonly requests: RequestMetrics;
+  readonly decisions: DecisionMetrics = new DecisionMetrics();
+  readonly authorizationWebhook: AuthorizationWebhookMetrics;
+  readonly audit: AuditMetrics = new AuditMetrics();
   readonly admission: AdmissionMetrics;
   readonly webhooks: WebhookMetrics = new WebhookMetrics();
   readonly watches: WatchMetrics = new WatchMetrics();
@@ -20,18 +26,18 @@ export class ServerMetrics {
   constructor(clock: Pick<Clock, 'now' | 'steady'>, store: Pick<Store, 'storages' | 'count'>) {
     this.#store = store;
     this.access = new AccessMetrics(clock);
+    this.authorizationWebhook = new AuthorizationWebhookMetrics(clock);
     this.requests = new RequestMetrics(clock);
     this.admission = new AdmissionMetrics(clock);
   }
 
   families(): readonly MetricFamily[] {
-    return [
-      ...[this.access, this.requests, this.admission, this.webhooks, this.watches].flatMap((one) =>
-        one.families(),
-      ),
-      ...this.#objects(),
-      ...processFamilies(),
-    ];
+    return [...this.#counted().flatMap((one) => one.families()), ...this.#objects(), ...processFamilies()];
+  }
+
+  #counted(): readonly { families(): readonly MetricFamily[] }[] {
+    const access = [this.access, this.decisions, this.authorizationWebhook];
+    return [...access, this.requests, this.audit, this.admission, this.webhooks, this.watches];
   }
 
   /** Counts the stored objects at the time of the call. */

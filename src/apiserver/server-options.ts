@@ -5,6 +5,7 @@ import type { JsonObject } from '../apimachinery/json.ts';
 import type { ConnectionLimits } from '../streams/bounded-connections.ts';
 import type { TokenUser } from './authentication/users.ts';
 import type { SigningTimes } from './controllers/csr-signer.ts';
+import type { AuditMode } from './filters/audit.ts';
 import type { ServingOptions } from './serving-options.ts';
 
 /** Options of an embedded API server; every one has a default. */
@@ -61,13 +62,18 @@ export interface EmbeddedApiServerOptions extends ServingOptions {
   readonly serviceProxy?: boolean;
   /** Names of admission plug-ins to disable, as with kube-apiserver: `ServiceAccount`, `LimitRanger`. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
-  /** Receives audit events (`audit.k8s.io/v1`); absent: no auditing. */
+  /** Receives audit events (`audit.k8s.io/v1`), and throws when it cannot record one; absent: no auditing. */
   readonly audit?: (event: JsonObject) => void;
   /**
    * A Policy of `audit.k8s.io/v1`, as an object, that says which requests are recorded, at which level and at which stages. Default: each
    * answered request, at the level Metadata.
    */
   readonly auditPolicy?: JsonObject;
+  /**
+   * What becomes of a request whose audit event cannot be recorded as it is received, since `audit` throws: with `blocking` it is served
+   * all the same, with `blocking-strict` it is rejected. Default: `blocking`.
+   */
+  readonly auditMode?: AuditMode;
   /** Number of changes of each kind that are retained for watches. Default: 10000. */
   readonly history?: number;
 }

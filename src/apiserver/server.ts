@@ -121,13 +121,12 @@ export class EmbeddedApiServer {
     const services = serviceAddresses(store, random, range);
     const world: World = { store, clock, random, services, features, acting };
     const stopping = new AbortController();
-    const authorizer = loadOr(
-      () => authorizerOf(options, { store, clock, random, stopping: stopping.signal }),
-      store,
-    );
+    const metrics = new ServerMetrics(clock, store);
+    const { decisions, authorizationWebhook } = metrics;
+    const judging = { decisions, metrics: authorizationWebhook, stopping: stopping.signal };
+    const authorizer = loadOr(() => authorizerOf(options, { store, clock, random, ...judging }), store);
     const client = new WebhookClient({ store, clock, stopping: stopping.signal });
     const customs = new CustomResources(store, { client, random });
-    const metrics = new ServerMetrics(clock, store);
     const webhooks = { client, authorizer, objects: new ServedObjects(customs), metrics: metrics.webhooks };
     const deps = { authorizer, webhooks, metrics: metrics.admission, findKind: kindsBeside(customs) };
     const admission = chainOf(deps, disableAdmissionPlugins);
@@ -150,6 +149,7 @@ export class EmbeddedApiServer {
       vitals: { store, stopping: stopping.signal },
       access: metrics.access,
       requests: metrics.requests,
+      auditMetrics: metrics.audit,
       families: () => metrics.families(),
       ...(options.metricsApi && {
         metrics: metricsApi({ store, clock, logger, kubelets: proxy, stopping: stopping.signal }),
@@ -290,9 +290,11 @@ const surroundingsOf = ({
 const auditing = ({
   audit,
   auditPolicy,
-}: EmbeddedApiServerOptions): Pick<FilterDeps, 'audit' | 'auditPolicy'> => ({
+  auditMode,
+}: EmbeddedApiServerOptions): Pick<FilterDeps, 'audit' | 'auditPolicy' | 'auditMode'> => ({
   ...(audit && { audit }),
   ...(auditPolicy && { auditPolicy: AuditPolicy.of(auditPolicy) }),
+  ...(auditMode && { auditMode }),
 });
 
 const listenOptions = (

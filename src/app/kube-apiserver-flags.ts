@@ -4,7 +4,7 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Flags of kube-apiserver 1.36 that this API server follows. */
 const followed = words(`
-  advertise-address audit-log-path audit-policy-file authorization-mode
+  advertise-address audit-log-mode audit-log-path audit-policy-file authorization-mode
   authorization-policy-file authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl
   authorization-webhook-config-file authorization-webhook-version bind-address cert-dir client-ca-file disable-admission-plugins
   enable-admission-plugins endpoint-reconciler-type etcd-prefix etcd-servers requestheader-allowed-names requestheader-client-ca-file
@@ -26,7 +26,7 @@ const ignored = words(`
   admission-control-config-file allow-metric-labels allow-metric-labels-manifest api-audiences
   apiserver-count audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait
   audit-log-batch-throttle-burst audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup
-  audit-log-maxsize audit-log-mode audit-log-truncate-max-batch-size audit-log-truncate-max-event-size
+  audit-log-maxsize audit-log-truncate-max-batch-size audit-log-truncate-max-event-size
   audit-log-version audit-webhook-batch-buffer-size audit-webhook-batch-max-size
   audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps
   audit-webhook-config-file audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size

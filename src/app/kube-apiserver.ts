@@ -49,6 +49,7 @@ export async function startKubeApiServer(
   const authorization = await authorizationOf(flags, context);
   const store = await storeOf(flags, context);
   const auditPolicy = policyOf(flags, context);
+  const auditMode = auditModeOf(flags);
   const path = auditPolicy && lastOf(flags, 'audit-log-path');
   const audit = path === undefined ? undefined : auditFile(path, context, '--audit-log-path');
   const verbosity = Number(lastOf(flags, 'v') ?? 0);
@@ -57,7 +58,7 @@ export async function startKubeApiServer(
       ...optionsOf(flags, context),
       ...store,
       ...authorization.options,
-      ...(audit && auditPolicy && { audit: audit.record, auditPolicy }),
+      ...(audit && auditPolicy && { audit: audit.record, auditPolicy, auditMode }),
       logger: pinoLogger(verbosity >= 4 ? 'debug' : 'warn', undefined, 'text'),
     });
     return {
@@ -82,6 +83,18 @@ function policyOf(flags: Flags, { warn }: LauncherContext): EmbeddedApiServerOpt
   if (flags.has('audit-log-path'))
     warn('--audit-log-path: no audit policy file provided, no events will be recorded for log backend');
   return undefined;
+}
+
+/** Returns what becomes of requests that cannot be recorded; batches are written at once here. @throws {AgentError} `invalid_argument` */
+function auditModeOf(flags: Flags): NonNullable<EmbeddedApiServerOptions['auditMode']> {
+  const mode = lastOf(flags, 'audit-log-mode') ?? 'blocking';
+  if (mode === 'blocking-strict') return mode;
+  if (mode !== 'blocking' && mode !== 'batch')
+    throw new AgentError(
+      'invalid_argument',
+      `--audit-log-mode ${mode}: batch, blocking or blocking-strict is expected`,
+    );
+  return 'blocking';
 }
 
 function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOptions {

@@ -118,3 +118,79 @@ test('checks of policies are counted by what came of them', async () => {
   expect(checks.get(of('allow'))).toBe(1);
   expect(checks.get(of('deny'))).toBe(1);
 });
+
+test('sizes of answers to reads are measured: objects, lists, refusals, watches', async () => {
+  server = await EmbeddedApiServer.start();
+  await call(server, 'POST', path, { metadata: { name: 'a' } });
+  const one = await call(server, 'GET', `${path}/a`);
+  const missing = await call(server, 'GET', `${path}/none`);
+  const list = await call(server, 'GET', path);
+  const watched = await call(server, 'GET', `${path}?watch=1&resourceVersion=0&timeoutSeconds=1`);
+  const place = 'group="",version="v1",resource="configmaps",subresource=""';
+  const sums = async (): Promise<ReadonlyMap<string, number>> => samplesOf('apiserver_response_sizes_sum');
+  const of = (verb: string, scope: string): string =>
+    `{verb="${verb}",${place},scope="${scope}",component="apiserver"}`;
+  await expect
+    .poll(async () => (await sums()).get(of('GET', 'resource')))
+    .toBe(one.text.length + missing.text.length);
+  expect((await sums()).get(of('LIST', 'namespace'))).toBe(list.text.length);
+  await expect
+    .poll(async () => (await sums()).get(of('WATCH', 'namespace')), { timeout: 10_000 })
+    .toBe(watched.text.length);
+  expect(watched.text.length).toBeGreaterThan(0);
+  const counts = await samplesOf('apiserver_response_sizes_count');
+  expect(counts.get(of('GET', 'resource'))).toBe(2);
+  expect(counts.has(of('POST', 'resource'))).toBe(false);
+});
+
+test('lists that are sent while they are made count as what was sent', async () => {
+  server = await EmbeddedApiServer.start();
+  const data = { text: 'x'.repeat(500_000) };
+  for (const name of ['a', 'b', 'c', 'd']) await call(server, 'POST', path, { metadata: { name }, data });
+  const list = await call(server, 'GET', path);
+  expect(list.headers['transfer-encoding']).toBe('chunked');
+  const sums = await samplesOf('apiserver_response_sizes_sum');
+  const [size] = [...sums].filter(([key]) => key.includes('verb="LIST"')).map(([, value]) => value);
+  expect(size).toBe(list.text.length);
+});
+
+test('audit events and the levels of requests are counted', async () => {
+  const audit = (): void => undefined;
+  const rules = [{ level: 'None', resources: [{ group: '', resources: ['secrets'] }] }, { level: 'Request' }];
+  const auditPolicy = { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules };
+  server = await EmbeddedApiServer.start({ audit, auditPolicy });
+  await call(server, 'GET', path);
+  await call(server, 'GET', '/api/v1/namespaces/default/secrets');
+  const levels = await samplesOf('apiserver_audit_level_total');
+  expect(levels.get('{level="None"}')).toBe(1);
+  // with the request that asks
+  expect(levels.get('{level="Request"}')).toBe(2);
+  expect((await samplesOf('apiserver_audit_event_total')).get('')).toBeGreaterThan(2);
+  expect((await samplesOf('apiserver_audit_requests_rejected_total')).get('')).toBe(0);
+});
+
+test('decisions are counted by the mode that took them, and calls of the webhook by how they ended', async () => {
+  server = await EmbeddedApiServer.start({
+    authorization: ['Webhook', 'RBAC'],
+    authorizationWebhook: {
+      review: (body) => {
+        const { user } = (body as { readonly spec: { readonly user: string } }).spec;
+        if (user === 'down') return Promise.reject(new Error('connection refused'));
+        return Promise.resolve({ ...body, status: { allowed: user === 'jane', denied: user === 'joe' } });
+      },
+    },
+  });
+  for (const user of ['jane', 'joe', 'ann', 'down'])
+    await call(server, 'GET', path, undefined, undefined, { 'Impersonate-User': user });
+  const decisions = await samplesOf('apiserver_authorization_decisions_total');
+  expect(decisions.get('{type="Webhook",name="default",decision="allowed"}')).toBe(1);
+  expect(decisions.get('{type="Webhook",name="default",decision="denied"}')).toBe(1);
+  expect([...decisions.keys()].some((key) => key.includes('type="RBAC"'))).toBe(false);
+  const calls = await samplesOf('apiserver_authorization_webhook_evaluations_total');
+  expect(calls.get('{name="default",result="success"}')).toBe(3);
+  expect(calls.get('{name="default",result="error"}')).toBe(1);
+  const times = await samplesOf('apiserver_authorization_webhook_duration_seconds_count');
+  expect(times.get('{name="default",result="success"}')).toBe(3);
+  const open = await samplesOf('apiserver_authorization_webhook_evaluations_fail_open_total');
+  expect(open.get('{name="default",result="error"}')).toBe(1);
+});

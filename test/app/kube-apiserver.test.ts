@@ -254,6 +254,7 @@ contexts: [{ name: c, context: { cluster: a, user: u } }]
     [['--etcd-servers', 'nowhere'], 'a URL is expected'],
     [['--service-cluster-ip-range', '10.0.0.0/31'], 'must be at least 8 IP addresses'],
     [['--oidc-issuer-url', 'https://x'], '--oidc-issuer-url is not supported by podtender'],
+    [['--audit-log-mode', 'loose'], '--audit-log-mode loose: batch, blocking or blocking-strict is expected'],
     [['--audit-policy-file', '/none'], '--audit-policy-file /none: open /none: no such file'],
     [
       ['--authorization-mode', 'Webhook'],

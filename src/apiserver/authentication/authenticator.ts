@@ -19,6 +19,7 @@ import type { TokenSigner } from './token-signer.ts';
 import {
   anonymous,
   asAuthenticated,
+  credentialId,
   sameSecret,
   serviceAccountUser,
   type TokenUser,
@@ -163,11 +164,16 @@ function certificateUser(request: IncomingMessage): User | undefined {
 
 function readCertificate(socket: TLSSocket): User | undefined {
   if (!socket.authorized) return undefined;
-  const { subject } = socket.getPeerCertificate();
+  const { subject, fingerprint256 } = socket.getPeerCertificate();
   const common = first(subject.CN);
   if (!common) return undefined;
   const organizations = subject.O;
-  return { name: common, groups: organizations === undefined ? [] : [organizations].flat() };
+  const id = `X509SHA256=${fingerprint256.replaceAll(':', '').toLowerCase()}`;
+  return {
+    name: common,
+    groups: organizations === undefined ? [] : [organizations].flat(),
+    extra: { [credentialId]: [id] },
+  };
 }
 
 const first = (value: string | string[] | undefined): string =>

@@ -18,6 +18,9 @@ export interface TokenUser {
   readonly user: User;
 }
 
+/** Key of a user's extra that says by which credential he was identified. */
+export const credentialId = 'authentication.kubernetes.io/credential-id';
+
 const authenticated = 'system:authenticated';
 
 /** Returns the user with the group `system:authenticated`. */
@@ -41,7 +44,8 @@ export function serviceAccountUser(claims: JsonObject): User {
   const set = (key: string, value: string): void => {
     if (value) setOwn(extra, `authentication.kubernetes.io/${key}`, [value]);
   };
-  set('credential-id', stringAt(claims, 'jti') && `JTI=${stringAt(claims, 'jti')}`);
+  const id = stringAt(claims, 'jti');
+  if (id !== '') setOwn(extra, credentialId, [`JTI=${id}`]);
   set('node-name', stringAt(node, 'name'));
   set('node-uid', stringAt(node, 'uid'));
   set('pod-name', stringAt(pod, 'name'));

@@ -6,12 +6,13 @@ import { type JsonObject, objectAt, stringAt } from '../../apimachinery/json.ts'
 import { fieldTerms, labelRequirements } from '../../apimachinery/selectors.ts';
 import type { Attributes } from './attributes.ts';
 import type { AuthorizationMode, Opinion, UserRules } from './mode.ts';
+import type { AuthorizationWebhookMetrics } from './webhook-metrics.ts';
 
 /** A service that decides who may do what. */
 export interface AuthorizationWebhook {
   /**
    * Sends a SubjectAccessReview and returns the answered one. It must have a deadline, and fail with the HTTP `status` of an answer that is
-   * none.
+   * none, and with `name: 'TimeoutError'` or `status: 504` at its deadline.
    */
   readonly review: (review: JsonObject, signal: AbortSignal) => Promise<unknown>;
   /** Version of `authorization.k8s.io` that it speaks. Default: `v1`. */
@@ -27,6 +28,7 @@ export interface WebhookModeDeps {
   readonly random: Random;
   /** Ends every call when the server stops. */
   readonly stopping: AbortSignal;
+  readonly metrics: AuthorizationWebhookMetrics;
 }
 
 /** Number of decisions that are kept. */
@@ -83,8 +85,9 @@ export class WebhookMode implements AuthorizationMode {
     };
     let opinion: Opinion;
     try {
-      opinion = opinionIn(await this.#send(review));
+      opinion = await this.#send(review);
     } catch (reason) {
+      if (!this.#deps.stopping.aborted) this.#deps.metrics.failedOpen(reason);
       return { verdict: 'none', reason: '', error: messageOf(reason) };
     }
     const { authorizedTtlMs = 300_000, unauthorizedTtlMs = 30_000 } = this.#webhook;
@@ -95,12 +98,13 @@ export class WebhookMode implements AuthorizationMode {
   }
 
   /** Sends a review, again after a fault that may pass. */
-  async #send(review: JsonObject): Promise<unknown> {
-    const { clock, random, stopping } = this.#deps;
+  async #send(review: JsonObject): Promise<Opinion> {
+    const { clock, random, stopping, metrics } = this.#deps;
+    const once = async (): Promise<Opinion> => opinionIn(await this.#webhook.review(review, stopping));
     let wait = firstWaitMs;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#webhook.review(review, stopping);
+        return await metrics.measured(once, stopping);
       } catch (reason) {
         if (tries >= triesMost || stopping.aborted || !mayPass(reason)) throw reason;
       }

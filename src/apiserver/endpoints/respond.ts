@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import { isObject, textOf } from '../../apimachinery/json.ts';
 import { auditOf } from '../request/audit-record.ts';
+import { countingBytes, sentBytesOf } from '../request/sent-bytes.ts';
 import type { Representation } from './negotiate.ts';
 import { writeProtobuf } from '../../apimachinery/serializer/protobuf-writer.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
@@ -106,7 +107,9 @@ export async function sendText(
   }
   // Node.js writes headers in the encoding of a text body: only before a Buffer is one character one byte
   if (headers['Warning'] !== undefined) body = Buffer.from(body);
-  headers['Content-Length'] = String(Buffer.byteLength(body));
+  const length = Buffer.byteLength(body);
+  headers['Content-Length'] = String(length);
+  sentBytesOf(response).bytes = length;
   response.writeHead(answer.status, headers);
   response.end(request.method === 'HEAD' ? '' : body);
 }
@@ -130,7 +133,10 @@ export async function sendPieces(
   const zips = isZipped(request, streamedFrom);
   response.writeHead(200, { ...headersOf(request, { type }), ...(zips && zippedHeaders) });
   const body = Readable.from(buffers(first, pieces));
-  const sent = zips ? pipeline(body, createGzip({ level: 4 }), response) : pipeline(body, response);
+  const counting = countingBytes(response);
+  const sent = zips
+    ? pipeline(body, createGzip({ level: 4 }), counting, response)
+    : pipeline(body, counting, response);
   await sent.catch(() => response.destroy()); // the client has gone
 }
 

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import { isObject, type JsonObject, metadataOf, without, withMetadata } from '../../apimachinery/json.ts';
 import { groupVersionOf } from '../../apimachinery/kinds.ts';
@@ -15,17 +17,26 @@ import {
 import type { User } from '../authentication/users.ts';
 import type { Handler } from '../request/handler.ts';
 import { type AuditConfig, AuditPolicy, type AuditStage } from './audit-policy.ts';
+import type { AuditMetrics } from './audit-metrics.ts';
 import { attributesOf } from './authorization.ts';
+import { answerInternalError } from './internal-error.ts';
 
-/** Receives each audit event (`audit.k8s.io/v1`). */
+/** Receives each audit event (`audit.k8s.io/v1`); throws when it cannot record it. */
 export type AuditSink = (event: JsonObject) => void;
+
+/** What becomes of a request whose event cannot be recorded when it is received: it is served all the same, or rejected. */
+export type AuditMode = 'blocking' | 'blocking-strict';
 
 export interface AuditDeps {
   readonly clock: Clock;
   readonly random: Random;
+  readonly logger: Logger;
   readonly audit?: AuditSink;
   /** Absent: an event of the level Metadata when a request has been answered. */
   readonly auditPolicy?: AuditPolicy;
+  /** Default: `blocking`. */
+  readonly auditMode?: AuditMode;
+  readonly auditMetrics: AuditMetrics;
 }
 
 /**
@@ -33,12 +44,16 @@ export interface AuditDeps {
  * connection is gone. Does nothing without a sink.
  */
 export function withAudit(deps: AuditDeps, next: Handler): Handler {
-  const { audit, auditPolicy: policy = AuditPolicy.ofMetadata() } = deps;
+  const { audit, auditPolicy: policy = AuditPolicy.ofMetadata(), auditMode, auditMetrics } = deps;
   if (!audit) return next;
   return async (request, response) => {
     const event = begun({ ...deps, audit, policy }, request, response);
     if (!event) return next(request, response);
-    event.stage('RequestReceived');
+    if (!event.stage('RequestReceived') && auditMode === 'blocking-strict') {
+      auditMetrics.rejected();
+      answerInternalError(request, response, 'failed to store audit event');
+      return;
+    }
     if (isLongRunning(request)) event.watchStart(response);
     if (request.upgrading) event.watchUpgrade(response);
     const complete = (): void => {
@@ -77,6 +92,7 @@ function begun(
   response.setHeader('Audit-Id', auditID);
   const attributes = attributesOf(request);
   const config = deps.policy.configFor(attributes);
+  deps.auditMetrics.leveled(config.level);
   if (config.level === 'None') return undefined;
   const event = new AuditEvent(deps, config, {
     request,
@@ -88,11 +104,13 @@ function begun(
   return event;
 }
 
+type EventDeps = Pick<AuditDeps, 'clock' | 'logger' | 'auditMetrics'> & { readonly audit: AuditSink };
+
 /** AuditEvent is what has been recorded of one request; each stage sends it to the sink. */
 class AuditEvent implements AuditRecord {
   /** Whether an upgrade has taken the connection from the response. */
   isTakenOver = false;
-  readonly #deps: { readonly clock: Clock; readonly audit: AuditSink };
+  readonly #deps: EventDeps;
   readonly #config: AuditConfig;
   readonly #received: number;
   readonly #head: JsonObject;
@@ -108,7 +126,7 @@ class AuditEvent implements AuditRecord {
   #isComplete = false;
 
   constructor(
-    deps: { readonly clock: Clock; readonly audit: AuditSink },
+    deps: EventDeps,
     config: AuditConfig,
     about: {
       readonly request: ApiRequest;
@@ -200,11 +218,24 @@ class AuditEvent implements AuditRecord {
     this.stage('ResponseComplete');
   }
 
-  /** Sends the event of a stage, unless the policy omits it. */
-  stage(stage: AuditStage): void {
-    if (this.#config.omitStages.has(stage)) return;
+  /** Sends the event of a stage, unless the policy omits it; returns false when it could not be recorded. */
+  stage(stage: AuditStage): boolean {
+    if (this.#config.omitStages.has(stage)) return true;
+    const { audit, auditMetrics, logger } = this.#deps;
+    auditMetrics.made();
+    try {
+      audit(this.#eventAt(stage));
+      return true;
+    } catch (reason) {
+      auditMetrics.failed();
+      logger.error('audit event could not be recorded', { stage, err: messageOf(reason) });
+      return false;
+    }
+  }
+
+  #eventAt(stage: AuditStage): JsonObject {
     const at = stage === 'RequestReceived' ? this.#received : this.#deps.clock.now();
-    this.#deps.audit({
+    return {
       ...this.#head,
       stage,
       ...this.#described,
@@ -216,7 +247,7 @@ class AuditEvent implements AuditRecord {
       requestReceivedTimestamp: microTimeText(this.#received),
       stageTimestamp: microTimeText(at),
       ...(this.#annotations.size > 0 && { annotations: Object.fromEntries(this.#annotations) }),
-    });
+    };
   }
 
   #has(level: AuditLevel): boolean {

@@ -1,5 +1,3 @@
-import type { ServerResponse } from 'node:http';
-import { goQuote } from '../../go/go-quote.ts';
 import { decodedPath } from '../../go/url-path.ts';
 import { selectedName } from '../../apimachinery/selectors.ts';
 import type { Attributes } from '../authorization/attributes.ts';
@@ -7,6 +5,7 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { type ApiRequest, verbOf } from '../request/request.ts';
 import type { Handler } from '../request/handler.ts';
 import type { AccessMetrics } from './access-metrics.ts';
+import { answerInternalError } from './internal-error.ts';
 import { noSniff } from '../request/headers.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 
@@ -46,12 +45,6 @@ export function attributesOf({ user, method, path, query, target }: ApiRequest):
   return { user, verb, group, version, resource, subresource, namespace, name, fieldSelector, labelSelector };
 }
 
-/** Answers a request about which no mode could judge. */
-function notJudged({ raw }: ApiRequest, response: ServerResponse, why: string): void {
-  response.writeHead(500, { 'Content-Type': 'text/plain; charset=utf-8', ...noSniff });
-  response.end(`Internal Server Error: ${goQuote(raw.url ?? '')}: ${why}\n`);
-}
-
 /** Rejects unauthorized requests with 403, and those that could not be judged with 500. */
 export const withAuthorization =
   (authorizer: Pick<Authorizer, 'decide'>, metrics: AccessMetrics, next: Handler): Handler =>
@@ -63,7 +56,7 @@ export const withAuthorization =
     metrics.decided(decision, since);
     if (!decision.allowed && decision.error !== undefined) {
       request.audit?.annotate('authorization.k8s.io/reason', 'internal error');
-      notJudged(request, response, decision.error);
+      answerInternalError(request, response, decision.error);
       return;
     }
     const { allowed, reason } = decision;

@@ -1,9 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Entrance, Handler } from '../request/handler.ts';
-import { type AuditSink, failedAuthenticationAudit, withAudit } from './audit.ts';
+import { type AuditMode, type AuditSink, failedAuthenticationAudit, withAudit } from './audit.ts';
+import type { AuditMetrics } from './audit-metrics.ts';
 import type { AccessMetrics } from './access-metrics.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import type { AuditPolicy } from './audit-policy.ts';
@@ -16,6 +18,7 @@ import { withImpersonation } from './impersonation.ts';
 export interface FilterDeps {
   readonly clock: Clock;
   readonly random: Random;
+  readonly logger: Logger;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly authorizer: Pick<Authorizer, 'decide'>;
   readonly access: AccessMetrics;
@@ -24,6 +27,9 @@ export interface FilterDeps {
   readonly audit?: AuditSink;
   /** Absent: an event of the level Metadata when a request has been answered. */
   readonly auditPolicy?: AuditPolicy;
+  /** Default: `blocking`. */
+  readonly auditMode?: AuditMode;
+  readonly auditMetrics: AuditMetrics;
   /** Limits on concurrent requests; absent: the defaults. */
   readonly flow?: FlowLimits;
   /** Failures that a test wants. */

@@ -4,6 +4,7 @@ import { StatusError } from '../../apimachinery/status-error.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
 import { Counter, Histogram, type Observer } from '../../metrics/metrics.ts';
 import type { Handler } from '../request/handler.ts';
+import { sentBytesOf } from '../request/sent-bytes.ts';
 import { type ApiRequest, isLongRunning, verbOf } from '../request/request.ts';
 
 /** kube-apiserver's buckets of the time that requests take, seconds. */
@@ -12,6 +13,9 @@ const durations = [
 ];
 /** kube-apiserver's buckets of the time without webhooks and waiting, seconds. */
 const ownDurations = durations.filter((bound) => bound >= 0.05);
+
+/** kube-apiserver's buckets of the sizes of answers, bytes. */
+const sizes = Array.from({ length: 7 }, (_none, i) => 1000 * 10 ** i);
 
 /** Paths that are counted as kube-apiserver does, with the path as subresource. */
 const paths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/metrics', '/version']);
@@ -23,6 +27,8 @@ const connecting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portf
 interface Series {
   readonly durations: Observer;
   readonly ownDurations: Observer | undefined;
+  /** Absent for requests that do not read. */
+  readonly sizes: Observer | undefined;
   readonly byCode: Map<number, { value: number }>;
   readonly running: { value: number };
   readonly labels: Readonly<Record<string, string>>;
@@ -43,6 +49,11 @@ export class RequestMetrics {
     'apiserver_request_sli_duration_seconds',
     'Time until requests were answered, without the time that they waited for a seat, seconds.',
     ownDurations,
+  );
+  readonly #sizes = new Histogram(
+    'apiserver_response_sizes',
+    'Sizes of the bodies that reading requests were answered with, bytes.',
+    sizes,
   );
   readonly #running = new Counter(
     'apiserver_longrunning_requests',
@@ -75,8 +86,10 @@ export class RequestMetrics {
       try {
         await next(request, response);
         this.#count(series, begin, response.statusCode);
+        series.sizes?.observe(sentBytesOf(response).bytes);
       } catch (reason) {
         this.#count(series, begin, codeOf(reason));
+        measureEnd(series, response);
         throw reason;
       } finally {
         kind.value--;
@@ -101,6 +114,7 @@ export class RequestMetrics {
     response.once('close', () => {
       end(response.statusCode);
     });
+    measureEnd(series, response);
     try {
       await next(request, response);
     } catch (reason) {
@@ -144,6 +158,7 @@ export class RequestMetrics {
       labels,
       durations: this.#durations.with(labels),
       ownDurations: dryRun === '' ? this.#ownDurations.with(plain) : undefined,
+      sizes: isRead(labels) ? this.#sizes.with(plain) : undefined,
       byCode: new Map(),
       running:
         labels['verb'] === 'WATCH' || labels['verb'] === 'CONNECT' ? this.#running.with(plain) : running,
@@ -153,11 +168,22 @@ export class RequestMetrics {
   }
 
   families(): readonly MetricFamily[] {
-    return [this.#requests, this.#durations, this.#ownDurations, this.#running, this.#inFlight].map((one) =>
-      one.collect(),
-    );
+    const histograms = [this.#durations, this.#ownDurations, this.#sizes];
+    return [this.#requests, ...histograms, this.#running, this.#inFlight].map((one) => one.collect());
   }
 }
+
+/** Observes the size of an answer once it is sent. */
+function measureEnd({ sizes: observer }: Series, response: ServerResponse): void {
+  if (!observer) return;
+  response.once('close', () => {
+    observer.observe(sentBytesOf(response).bytes);
+  });
+}
+
+/** True for requests that read: also watches and logs, not the other connections. */
+const isRead = ({ verb = '', subresource = '' }: Readonly<Record<string, string>>): boolean =>
+  /^(GET|LIST|WATCH)$/.test(verb) || (verb === 'CONNECT' && subresource === 'log');
 
 const codeOf = (reason: unknown): number => (reason instanceof StatusError ? reason.code : 500);
 

@@ -10,6 +10,7 @@ import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from 
 import { builtIn } from '../../apimachinery/kinds.ts';
 import { checkKey } from '../registry/registry.ts';
 import { isTrue } from '../request/request.ts';
+import { countingBytes } from '../request/sent-bytes.ts';
 import {
   badRequest,
   fault,
@@ -232,7 +233,7 @@ export class KubeletProxy {
     response.writeHead(200, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-cache, private' });
     response.flushHeaders();
     // an interrupted response is interrupted for the client, and a client that disconnects ends it
-    await pipeline(answer, response).catch(() => undefined);
+    await pipeline(answer, countingBytes(response), response).catch(() => undefined);
   }
 
   /** Returns the kubelet's path of `exec`, `attach` or `portforward` on a pod. @throws {StatusError} */

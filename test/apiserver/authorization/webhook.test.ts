@@ -4,6 +4,7 @@ import { systemRandom } from '../../../src/base/random.ts';
 import type { JsonObject } from '../../../src/apimachinery/json.ts';
 import type { Attributes } from '../../../src/apiserver/authorization/attributes.ts';
 import { type AuthorizationWebhook, WebhookMode } from '../../../src/apiserver/authorization/webhook.ts';
+import { AuthorizationWebhookMetrics } from '../../../src/apiserver/authorization/webhook-metrics.ts';
 
 const asked: Attributes = {
   user: { name: 'jane', uid: '7', groups: ['dev'], extra: { scope: ['x'] } },
@@ -21,6 +22,8 @@ const asked: Attributes = {
 function webhook(status: object | Error, more: Partial<AuthorizationWebhook> = {}) {
   const reviews: JsonObject[] = [];
   const clock = new FakeClock();
+  const metrics = new AuthorizationWebhookMetrics(clock);
+  const stopping = new AbortController();
   const box = { status };
   const mode = new WebhookMode(
     {
@@ -31,9 +34,9 @@ function webhook(status: object | Error, more: Partial<AuthorizationWebhook> = {
       },
       ...more,
     },
-    { clock, random: systemRandom, stopping: new AbortController().signal },
+    { clock, random: systemRandom, stopping: stopping.signal, metrics },
   );
-  return { mode, reviews, clock, box };
+  return { mode, reviews, clock, box, metrics, stopping };
 }
 
 test('the service gets a SubjectAccessReview with user, attributes and selectors', async () => {
@@ -127,4 +130,22 @@ test('an answer of another kind is an error', async () => {
   expect(await mode.decide(asked)).toMatchObject({
     error: 'the webhook authorizer answered no SubjectAccessReview',
   });
+});
+
+test('each call is counted: those that time out, and those that the end of the server cuts short', async () => {
+  const samples = (all: ReturnType<typeof webhook>): unknown =>
+    all.metrics.families()[0]?.samples.map(({ labels, value }) => [labels?.['result'], value]);
+  const late = webhook(Object.assign(new Error('no answer'), { status: 504 }));
+  await late.mode.decide(asked);
+  expect(samples(late)).toEqual([['timeout', 1]]);
+  const failedOpen = late.metrics.families()[2]?.samples;
+  expect(failedOpen).toMatchObject([{ labels: { result: 'timeout' }, value: 1 }]);
+  const cut = webhook(new Error('aborted'));
+  cut.stopping.abort();
+  await cut.mode.decide(asked);
+  expect(samples(cut)).toEqual([['canceled', 1]]);
+  expect(cut.metrics.families()[2]?.samples).toEqual([]);
+  const wrong = webhook({}, { review: () => Promise.resolve({ kind: 'Pod' }) });
+  await wrong.mode.decide(asked);
+  expect(samples(wrong)).toEqual([['error', 1]]);
 });

@@ -156,3 +156,30 @@ test('a policy that cannot be used is refused', async () => {
   const starting = EmbeddedApiServer.start({ audit: () => undefined, auditPolicy: { kind: 'Policy' } });
   await expect(starting).rejects.toThrow(AuditPolicyError);
 });
+
+test.each([
+  ['blocking', 200, 0],
+  ['blocking-strict', 500, 1],
+] as const)(
+  '%s: a request whose event cannot be recorded is answered with %i',
+  async (auditMode, status, rejected) => {
+    const box = { isFull: false };
+    const server = await EmbeddedApiServer.start({
+      audit: () => {
+        if (box.isFull) throw new Error('no space left on device');
+      },
+      auditPolicy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] },
+      auditMode,
+    });
+    box.isFull = true;
+    const answer = await call(server, 'GET', path);
+    box.isFull = false;
+    const { text } = await call(server, 'GET', '/metrics');
+    await server.stop();
+    expect(answer.status).toBe(status);
+    if (rejected > 0)
+      expect(answer.text).toBe(`Internal Server Error: "${path}": failed to store audit event\n`);
+    expect(text).toContain(`apiserver_audit_requests_rejected_total ${rejected}\n`);
+    expect(text).toMatch(/^apiserver_audit_error_total\{plugin="log"\} [12]$/m);
+  },
+);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { offeredProtocols } from '../../../streams/websocket.ts';
 import { isBearer } from '../../authentication/authenticator.ts';
 import { badRequest, StatusError } from '../../../apimachinery/status-error.ts';
+import { sentBytesOf } from '../../request/sent-bytes.ts';
 import { takeWebSocket } from '../../request/upgrade.ts';
 import type { Upgrading } from '../../request/upgrading.ts';
 
@@ -24,11 +25,15 @@ export function bodyOutlet(incoming: IncomingMessage, response: ServerResponse, 
     'Transfer-Encoding': 'chunked',
   });
   response.flushHeaders();
+  const sent = sentBytesOf(response);
   return {
     get waiting() {
       return response.writableLength;
     },
-    write: (event) => void response.write(event),
+    write: (event) => {
+      sent.bytes += Buffer.byteLength(event);
+      response.write(event);
+    },
     end: () => void response.end(),
     destroy: () => void response.destroy(),
     onClose: (listener) => {

@@ -40,6 +40,11 @@ export interface EmbeddedApiServerOptions extends ServingOptions {
   /** Whether `clustertrustbundles` (v1beta1) are served and pods may project them. Default: false, as with kube-apiserver 1.36. */
   readonly clusterTrustBundles?: boolean;
   /**
+   * Whether `/api` and `/apis` answer clients that accept it with the discovery of all groups at once; without it, as before Kubernetes 1.26, each
+   * group and version is another request. Default: true.
+   */
+  readonly aggregatedDiscovery?: boolean;
+  /**
    * Whether the service `default/kubernetes` is created, as by kube-apiserver, and made again within 10 seconds when it is changed or
    * deleted. Its address is only reachable with a service proxy on the nodes. Default: true.
    */

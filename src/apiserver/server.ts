@@ -108,7 +108,7 @@ export class EmbeddedApiServer {
    */
   static async start(options: EmbeddedApiServerOptions = {}): Promise<EmbeddedApiServer> {
     const { clock, random, logger, host } = surroundingsOf(options);
-    const { disableAdmissionPlugins = [], clusterTrustBundles = false } = options;
+    const { disableAdmissionPlugins = [], clusterTrustBundles = false, aggregatedDiscovery = true } = options;
     checkPluginNames(disableAdmissionPlugins);
     const enabled = controllersOf(options);
     const range = rangeOf(options);
@@ -143,6 +143,7 @@ export class EmbeddedApiServer {
     const router = new Router({
       ...{ clock, random, logger, world, resources, customs, admission },
       ...{ authenticator, authorizer, signer, subresources, clusterTrustBundles, faults },
+      aggregatedDiscovery,
       ...audit,
       scales: new Scales({ world, resources, admission, customs }),
       flags: effectiveFlags(options),

@@ -52,6 +52,23 @@ export const lastOf = (flags: Flags, name: string): string | undefined => flags.
 export const listOf = (flags: Flags, name: string): readonly string[] =>
   (flags.get(name) ?? []).flatMap((value) => value.split(',')).filter((entry) => entry !== '');
 
+/**
+ * Returns the feature gates of a flag `Gate=true,Other=false`, without the component that newer releases write before a gate (`kube:Gate=true`).
+ *
+ * @throws {AgentError} `invalid_argument` for an entry that is no gate with true or false
+ */
+export const gatesOf = (flags: Flags, name: string): ReadonlyMap<string, boolean> =>
+  new Map(
+    listOf(flags, name).map((entry) => {
+      const [, gate, value] = /^(?:[^:=]*:)?([^:=]+)=(true|false|t|f|1|0)$/i.exec(entry.trim()) ?? [];
+      if (gate === undefined || value === undefined)
+        throw mistake(
+          `invalid argument ${JSON.stringify(entry)} for "--${name}" flag: Gate=true or Gate=false is expected`,
+        );
+      return [gate, /^(?:true|t|1)$/i.test(value)];
+    }),
+  );
+
 /** Returns a boolean flag. */
 export const isSet = (flags: Flags, name: string, byDefault = false): boolean => {
   const value = lastOf(flags, name);

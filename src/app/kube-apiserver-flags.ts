@@ -7,7 +7,7 @@ const followed = words(`
   advertise-address audit-log-mode audit-log-path audit-policy-file authorization-mode
   authorization-policy-file authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl
   authorization-webhook-config-file authorization-webhook-version bind-address cert-dir client-ca-file disable-admission-plugins
-  enable-admission-plugins endpoint-reconciler-type etcd-prefix etcd-servers requestheader-allowed-names requestheader-client-ca-file
+  enable-admission-plugins endpoint-reconciler-type etcd-prefix etcd-servers feature-gates requestheader-allowed-names requestheader-client-ca-file
   requestheader-extra-headers-prefix requestheader-group-headers requestheader-uid-headers
   requestheader-username-headers secure-port service-account-issuer service-account-key-file
   service-account-signing-key-file service-cluster-ip-range tls-cert-file tls-private-key-file token-auth-file v
@@ -37,7 +37,7 @@ const ignored = words(`
   delete-collection-workers disabled-metrics egress-selector-config-file emulated-version
   etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
   etcd-healthcheck-timeout etcd-keyfile etcd-readycheck-timeout etcd-servers-overrides event-ttl external-hostname
-  feature-gates goaway-chance http2-max-streams-per-connection identity-lease-duration-seconds
+  goaway-chance http2-max-streams-per-connection identity-lease-duration-seconds
   identity-lease-renew-interval-seconds kubelet-certificate-authority kubelet-client-certificate kubelet-client-key
   kubelet-port kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port
   lease-reuse-duration-seconds livez-grace-period log-flush-frequency log-json-info-buffer-size

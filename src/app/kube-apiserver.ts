@@ -9,7 +9,7 @@ import { AgentError, messageOf } from '../base/errors.ts';
 import { type AuthorizationSettings, authorizationSettings } from './authorization.ts';
 import { auditFile, auditPolicyIn } from './audit-file.ts';
 import { type EtcdStore, storePath } from './etcd.ts';
-import { type Flags, isSet, lastOf, listOf } from './go-flags.ts';
+import { gatesOf, type Flags, isSet, lastOf, listOf } from './go-flags.ts';
 import { unsupported } from './kube-apiserver-flags.ts';
 import { advertised, ownNames } from './own-addresses.ts';
 import { portError } from './ports.ts';
@@ -116,6 +116,7 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     servingHosts: ownNames(host),
     ...advertisedOf(flags, host),
     http2: !isSet(flags, 'disable-http2-serving', false),
+    ...gatedOf(flags),
     anonymous: isSet(flags, 'anonymous-auth', true),
     ...(range !== undefined && { serviceClusterIpRange: range }),
     disableAdmissionPlugins: listOf(flags, 'disable-admission-plugins'),
@@ -135,6 +136,17 @@ function optionsOf(flags: Flags, context: LauncherContext): EmbeddedApiServerOpt
     ...(requestHeaders && { requestHeaders }),
     ...(serving && { servingCertificate: serving }),
     ...(tokens !== undefined && { tokens: tokensOf(fileOf(tokens, 'token-auth-file'), context) }),
+  };
+}
+
+/** Returns what feature gates turn on and off here; other gates have no effect. */
+function gatedOf(
+  flags: Flags,
+): Pick<EmbeddedApiServerOptions, 'aggregatedDiscovery' | 'clusterTrustBundles'> {
+  const gates = gatesOf(flags, 'feature-gates');
+  return {
+    aggregatedDiscovery: gates.get('AggregatedDiscoveryEndpoint') ?? true,
+    clusterTrustBundles: gates.get('ClusterTrustBundle') ?? false,
   };
 }
 

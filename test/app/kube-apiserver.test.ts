@@ -4,7 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Agent, request } from 'undici';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiConnection } from '../../src/api/rest/connection.ts';
 import { createApiClient } from '../../src/api/rest/http-client.ts';
 import { namespaceResource } from '../../src/api/resources.ts';
@@ -66,6 +67,15 @@ async function start(args: readonly string[], signal = new AbortController().sig
   });
   running.push(server);
   return server;
+}
+
+const unverified = new Agent({ connect: { rejectUnauthorized: false } });
+afterAll(() => unverified.close());
+
+/** Reads a document as nobody. */
+async function textOf(url: string, accept: string): Promise<string> {
+  const { body } = await request(url, { headers: { accept }, dispatcher: unverified });
+  return body.text();
 }
 
 /** Creates a namespace; returns the HTTP status. */
@@ -174,6 +184,23 @@ describe('kube-apiserver with the flags of envtest', () => {
     expect(warnings).toEqual(['--token-auth-file: line 2 has no token and user: ignored']);
     const shut = await start([...args, '--authorization-mode', 'AlwaysDeny', '--etcd-prefix', '/other']);
     expect(await tryCreate({ server: shut.url, skipTlsVerify: true, token: 'secret' }, 'a')).toBe(403);
+  });
+
+  test('without the gate AggregatedDiscoveryEndpoint each group is another request', async () => {
+    const lists = async (gates: readonly string[]): Promise<unknown> => {
+      const args = ['--etcd-servers', etcd.urls[0] ?? '', '--etcd-prefix', `/${gates.length}`];
+      const { url } = await start([...args, ...gates]);
+      const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
+      return JSON.parse(await textOf(`${url}/apis`, accept)) as unknown;
+    };
+    expect(await lists([])).toMatchObject({ kind: 'APIGroupDiscoveryList' });
+    expect(await lists(['--feature-gates', 'kube:AggregatedDiscoveryEndpoint=false'])).toMatchObject({
+      kind: 'APIGroupList',
+    });
+    const broken = ['--etcd-servers', etcd.urls[0] ?? '', '--feature-gates', 'AggregatedDiscoveryEndpoint'];
+    await expect(start(broken)).rejects.toThrow(
+      'invalid argument "AggregatedDiscoveryEndpoint" for "--feature-gates" flag: Gate=true or Gate=false is expected',
+    );
   });
 
   test('the audit log holds what the policy says, and nothing without one', async () => {

@@ -11,7 +11,7 @@ import {
 } from './discovery.ts';
 import type { JsonObject } from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
-import { checkConsumed, checkOffered, mediaTypes, negotiate, wantsPretty } from './negotiate.ts';
+import { checkConsumed, checkOffered, mediaTypes, negotiate, type Views, wantsPretty } from './negotiate.ts';
 import { swaggerProtobuf } from './openapi-protobuf.ts';
 import { type Described, type Document, openApi, openApiIndex, swagger } from './openapi.ts';
 import { writeProtobuf } from '../../apimachinery/serializer/protobuf-writer.ts';
@@ -46,15 +46,22 @@ export async function sendDocument(
   await sendText(request.raw, response, { status: 200, type: 'application/json', text, extras: { headers } });
 }
 
-/** Answers `/api`, `/apis` and the paths right below. @param kinds the kinds to list @throws {StatusError} */
+/** What discovery tells of, and the views of its roots that clients may request. */
+export interface Discovered {
+  readonly kinds: readonly Kind[];
+  readonly views: Views;
+}
+
+/** Answers `/api`, `/apis` and the paths right below. @throws {StatusError} */
 export async function discovery(
   request: ApiRequest,
   response: ServerResponse,
   [root, first, second]: readonly string[],
-  kinds: readonly Kind[],
+  discovered: Discovered,
 ): Promise<void> {
   const core = root === 'api';
-  if (first === undefined) return discoveryRoot(request, response, core, kinds);
+  const { kinds } = discovered;
+  if (first === undefined) return discoveryRoot(request, response, core, discovered);
   const [group, version] = core ? ['', first] : [first, second];
   if (!core && !isGroup(kinds, group)) return notFoundText(request, response);
   if (version !== undefined && !isServed(kinds, group, version)) throw noSuchResource();
@@ -71,10 +78,14 @@ async function discoveryRoot(
   request: ApiRequest,
   response: ServerResponse,
   core: boolean,
-  kinds: readonly Kind[],
+  { kinds, views }: Discovered,
 ): Promise<void> {
   if (core) readOnly(request, mediaTypes);
-  const representation = rootRepresentation(request, core);
+  const representation = negotiate(request.raw.headers.accept, {
+    produces: core && mediaTypes,
+    views,
+    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
+  });
   if (representation.as)
     return aggregated(
       request,
@@ -84,15 +95,6 @@ async function discoveryRoot(
     );
   const body = core ? coreVersions(request.raw.headers.host ?? '') : groupList(kinds);
   await sendBody(request.raw, response, { status: 200, body, representation });
-}
-
-function rootRepresentation(request: ApiRequest, core: boolean): ReturnType<typeof negotiate> {
-  const accept = request.raw.headers.accept;
-  return negotiate(accept, {
-    produces: core && mediaTypes,
-    views: ['APIGroupDiscoveryList'],
-    pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
-  });
 }
 
 async function aggregated(

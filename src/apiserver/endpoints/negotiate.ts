@@ -1,11 +1,14 @@
 import { setOwn, tableOf } from '../../base/own.ts';
 import { notAcceptable, StatusError, unsupportedBody } from '../../apimachinery/status-error.ts';
 
+/** View of an object that a client may request instead of the object itself. */
+export type View = 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
+
 /** Format of a response. */
 export interface Representation {
   readonly format: 'json' | 'yaml' | 'protobuf';
   /** View of the object instead of the object itself. */
-  readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
+  readonly as?: View;
   /** `v1` or `v1beta1` of the view. */
   readonly version?: string;
   readonly pretty: boolean;
@@ -78,7 +81,7 @@ function clauses(accept: string): readonly Clause[] {
 }
 
 /** The views that an endpoint supports. */
-export type Views = readonly NonNullable<Representation['as']>[];
+export type Views = readonly View[];
 
 /** Returns the view that a clause requests; `undefined`: it is not supported. */
 function viewOf({ parameters }: Clause, views: Views): Pick<Representation, 'as' | 'version'> | undefined {

@@ -22,7 +22,7 @@ import { type HealthCheck, runHealthCheck, runHealthChecks } from '../../kube/he
 import { flagzPage, statuszPage, type ZPage } from '../../kube/zpages.ts';
 import { contentType, metricsText } from '../../metrics/metrics.ts';
 import type { MetricsApi } from '../metrics-server/metrics-api.ts';
-import { checkOffered, representationOfError, wantsPretty } from './negotiate.ts';
+import { checkOffered, representationOfError, type Views, wantsPretty } from './negotiate.ts';
 import {
   type ApiRequest,
   checkRoute,
@@ -67,6 +67,7 @@ export interface RouterDeps extends FilterDeps, TransientDeps {
   /** `metrics.k8s.io`, loaded on first use; absent: not served. */
   readonly metrics?: () => Promise<Pick<MetricsApi, 'handle'>>;
   readonly clusterTrustBundles?: boolean;
+  readonly aggregatedDiscovery: boolean;
   /** Settings by flag, for `/flagz`. */
   readonly flags: Readonly<Record<string, string>>;
   /** What the answers of health checks depend on. */
@@ -86,10 +87,12 @@ export class Router {
   readonly #since: number;
   readonly #checks: Readonly<Record<HealthRoot, readonly HealthCheck[]>>;
   readonly #enter: Entrance;
+  readonly #discoveryViews: Views;
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
     this.#since = deps.clock.now();
+    this.#discoveryViews = deps.aggregatedDiscovery ? ['APIGroupDiscoveryList'] : [];
     this.#checks = healthChecks(deps.vitals);
     this.#enter = filterChain(deps, (request, response) => this.#route(request, response));
     this.#builtIn = deps.clusterTrustBundles ? [...kinds, ...trustBundleKinds] : kinds;
@@ -202,7 +205,8 @@ export class Router {
     const health = healthPath(path);
     if (health) return this.#health(request, response, health);
     const parts = path.split('/').filter(Boolean);
-    if (parts[0] === 'api' || parts[0] === 'apis') return discovery(request, response, parts, this.#kinds);
+    if (parts[0] === 'api' || parts[0] === 'apis')
+      return discovery(request, response, parts, { kinds: this.#kinds, views: this.#discoveryViews });
     if (parts[0] === 'openapi') {
       const { customs } = this.#deps;
       const described = { kinds: this.#builtIn, customs: customs.described, since: this.#since };

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { AgentError, messageOf } from '../base/errors.ts';
 import { tableOf } from '../base/own.ts';
 import { parseDocument } from '../go/yaml/document.ts';
+import { agentOf } from './kuscia-document.ts';
+import { readPlugins } from './kuscia-plugins.ts';
+import { amountOf, type Fields, fieldsOf, Reading, textOf, textsOf } from './kuscia-reading.ts';
 
 /** What a configuration of kuscia's agent means here. */
 export interface KusciaSettings {
@@ -15,41 +18,6 @@ export interface KusciaSettings {
 /** The commands that take `--kuscia-config`. */
 export type KusciaCommand = 'up' | 'run' | 'explain';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Collects flags, and names what was not used of a section. */
-class Reading {
-  readonly flags: string[] = [];
-  readonly notes: string[] = [];
-
-  /** Adds a flag for a value that is set. */
-  flag(name: string, value: unknown): void {
-    if (value === undefined || value === null || value === '') return;
-    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
-      throw new AgentError('invalid_argument', `the value for --${name} must be a text or a number`);
-    this.flags.push(`--${name}=${String(value)}`);
-  }
-
-  /** Adds flags for the members of a section by their names. `''`: a member that is read elsewhere; a sentence: why there is none. */
-  section(path: string, value: unknown, names: Readonly<Record<string, string>>): Fields {
-    const fields = fieldsOf(path, value);
-    for (const [key, one] of Object.entries(fields)) {
-      const name = names[key];
-      const where = path === '' ? key : `${path}.${key}`;
-      if (name === undefined) this.notes.push(`${where}: has no meaning here`);
-      else if (name.startsWith('!')) this.notes.push(`${where}: ${name.slice(1)}`);
-      else if (name !== '') this.flag(name, one);
-    }
-    return fields;
-  }
-}
-
-function fieldsOf(path: string, value: unknown): Fields {
-  if (value === undefined || value === null) return {};
-  if (typeof value === 'object' && !Array.isArray(value)) return value as Fields;
-  throw new AgentError('invalid_argument', `${path === '' ? 'the file' : path}: must be a map`);
-}
-
 const runtimes: Readonly<Record<string, string>> = tableOf({ runc: 'cri', runp: 'oci', runk: 'kubernetes' });
 const levels: Readonly<Record<string, string>> = tableOf({
   debug: 'debug',
@@ -60,23 +28,37 @@ const levels: Readonly<Record<string, string>> = tableOf({
   fatal: 'error',
 });
 
+/** The resource of kuscia's scheduler for bandwidth, Mbit/s. */
+const bandwidth = 'kuscia.io/bandwidth';
+
+/** The settings of the agent that need no more than a flag or a reason. */
+const topSettings: Readonly<Record<string, string>> = tableOf({
+  rootDir: 'data-dir',
+  NodeIP: 'node-ip',
+  allowPrivileged: "!the API server's admission decides which pods are privileged",
+  apiVersion: "!the Node states podtender's own version",
+  agentVersion: "!the Node states podtender's own version",
+  diskPressurePath: '!DiskPressure is that of the file systems of data-dir and of images',
+  head: '!podtender run joins a cluster, podtender up is one',
+  logsPath: '!the log goes to stderr',
+  stdoutgcduration: '!logs of containers are kept by number and size, and go with their pod',
+  ...Object.fromEntries(
+    ['namespace', 'stdoutPath', 'capacity', 'reservedResources', 'log', 'source', 'framework']
+      .concat(['provider', 'node', 'registry', 'cert', 'plugins', 'domainCAFile', 'domainCAKeyFile'])
+      .map((key) => [key, '']),
+  ),
+});
+
 /**
- * Turns a configuration of kuscia's agent into flags of `podtender` that mean the same, and names each setting that has no meaning here.
+ * Turns a configuration of kuscia's agent, or of kuscia with its agent, into flags of `podtender` that mean the same, and names each setting
+ * that has no meaning here.
  *
  * @param file the path of the file, relative paths in which start in its directory
  * @throws {AgentError} `invalid_argument`, naming the setting that is wrong
  */
 export function kusciaSettings(document: unknown, command: KusciaCommand, file: string): KusciaSettings {
   const reading = new Reading();
-  const top = reading.section('', document, {
-    rootDir: 'data-dir',
-    namespace: '',
-    NodeIP: 'node-ip',
-    allowPrivileged: "!the API server's admission decides which pods are privileged",
-    ...{ capacity: '', log: '', source: '', framework: '', provider: '', node: '' },
-    ...{ registry: '', cert: '', plugins: '', domainCAFile: '', domainCAKeyFile: '' },
-    ...{ logsPath: '!the log goes to stderr', stdoutPath: '!set podLogsDir (--pod-logs-dir) instead' },
-  });
+  const top = reading.section('', agentOf(reading, fieldsOf('', document)), topSettings);
   const provider = fieldsOf('provider', top['provider']);
   const runtime = textOf(provider, 'runtime', 'provider') ?? 'runc';
   const name = runtimes[runtime];
@@ -93,17 +75,70 @@ export function kusciaSettings(document: unknown, command: KusciaCommand, file: 
   readRegistry(reading, fieldsOf('registry', top['registry']), command, file);
   readNode(reading, top, command);
   if (command !== 'explain') reading.flag('provider', name);
-  const capacity = fieldsOf('capacity', top['capacity']);
-  reading.flag('max-pods', capacity['pods']);
-  if (name !== 'kubernetes')
-    for (const key of Object.keys(capacity).filter((one) => one !== 'pods'))
-      reading.notes.push(
-        `capacity.${key}: the node has what the machine has; use --system-reserved to lower it`,
-      );
+  readLogs(reading, top, name);
+  const capacity = readCapacity(reading, top, name);
   readProvider(reading, provider, { name, capacity, command, folder: dirname(file), namespace });
-  if (command !== 'explain') readPlugins(reading, top);
+  readPlugins(reading, top, { runtime, isExplained: command === 'explain' });
   return { flags: reading.flags, notes: reading.notes };
 }
+
+/** The directory of container logs, which only the CRI has one of. */
+function readLogs(reading: Reading, top: Fields, name: string): void {
+  const path = textOf(top, 'stdoutPath', '');
+  if (path === undefined) return;
+  const root = textOf(top, 'rootDir', '');
+  if (name !== 'cri') reading.notes.push(`stdoutPath: ${noLogFolder(name)}`);
+  else if (isAbsolute(path)) reading.flag('pod-logs-dir', join(path, 'pods'));
+  else if (root !== undefined) reading.flag('pod-logs-dir', join(root, path, 'pods'));
+  else reading.notes.push('stdoutPath: a relative path needs rootDir');
+}
+
+const noLogFolder = (name: string): string =>
+  name === 'oci'
+    ? 'logs of containers lie below data-dir'
+    : 'logs are read from the backing cluster when they are asked for';
+
+/** Reads what the node has. @returns the capacity of a node that has no machine */
+function readCapacity(reading: Reading, top: Fields, name: string): Fields {
+  const own = fieldsOf('capacity', top['capacity']);
+  reading.flag('max-pods', own['pods']);
+  const ofMachine = '!the node has what the machine has';
+  const extended = `!the machine has no ${bandwidth}; add it to the Node's status.capacity`;
+  const hasMachine = name !== 'kubernetes';
+  reading.section('capacity', own, {
+    pods: '',
+    ...Object.fromEntries(
+      ['cpu', 'memory', 'storage', 'ephemeralStorage'].map((key) => [key, hasMachine ? ofMachine : '']),
+    ),
+    bandwidth: hasMachine ? extended : '',
+  });
+  const reserved = reading.section('reservedResources', top['reservedResources'], {
+    ...(hasMachine ? { cpu: '', memory: '' } : { cpu: notReserved, memory: notReserved }),
+    bandwidth: `!${hasMachine ? extended.slice(1) : notReserved.slice(1)}`,
+  });
+  const amounts = ['cpu', 'memory'].flatMap((key) => {
+    const amount = amountOf(reserved, key, 'reservedResources');
+    return amount === undefined ? [] : [`${key}=${amount}`];
+  });
+  if (hasMachine && amounts.length > 0) reading.flag('system-reserved', amounts.join(','));
+  return Object.fromEntries(
+    Object.entries(resourceNames).flatMap(([key, resource]) => {
+      const amount = amountOf(own, key, 'capacity');
+      return amount === undefined ? [] : [[resource, amount]];
+    }),
+  );
+}
+
+const notReserved = '!nothing is reserved of a backing cluster, nor by kuscia';
+
+/** The resources of a Node by the words of the file. */
+const resourceNames: Readonly<Record<string, string>> = {
+  cpu: 'cpu',
+  memory: 'memory',
+  storage: 'storage',
+  ephemeralStorage: 'ephemeral-storage',
+  bandwidth,
+};
 
 function readNode(reading: Reading, top: Fields, command: KusciaCommand): void {
   const log = reading.section('log', top['log'], {
@@ -122,10 +157,13 @@ function readNode(reading: Reading, top: Fields, command: KusciaCommand): void {
     timeout: '!each request has a deadline of its own',
   });
   const file = fieldsOf('source.file', source['file']);
-  if (file['enable'] === true) {
-    reading.flag('manifests', file['path']);
-    reading.flag('file-check-frequency', file['period']);
-  }
+  const isRead = file['enable'] === true;
+  const disabled = '!is read with source.file.enable only';
+  reading.section('source.file', file, {
+    enable: '',
+    path: isRead ? 'manifests' : disabled,
+    period: isRead ? 'file-check-frequency' : disabled,
+  });
   reading.section('framework', top['framework'], { syncFrequency: 'sync-frequency' });
   const node = reading.section('node', top['node'], {
     nodeName: 'node-name',
@@ -150,28 +188,43 @@ function readProvider(
   provider: Fields,
   { name, capacity, command, folder, namespace }: ProviderReading,
 ): void {
-  reading.section('provider', provider, { runtime: '', cri: '', k8s: '' });
-  if (name === 'cri') {
-    const cri = reading.section('provider.cri', provider['cri'], {
-      remoteRuntimeEndpoint: 'container-runtime-endpoint',
-      remoteImageEndpoint: 'image-service-endpoint',
-      runtimeRequestTimeout: 'runtime-request-timeout',
-      containerLogMaxSize: 'container-log-max-size',
-      containerLogMaxFiles: 'container-log-max-files',
-      clusterDomain: 'cluster-domain',
-      clusterDNS: '',
-      resolverConfig: 'resolv-conf',
-    });
-    const dns = textsOf(cri, 'clusterDNS', 'provider.cri');
-    if (dns.length > 0) reading.flag('cluster-dns', dns.join(','));
+  reading.section('provider', provider, {
+    runtime: '',
+    cri: name === 'kubernetes' ? '!is not used with the runtime runk' : '',
+    k8s: name === 'kubernetes' ? '' : '!is used with the runtime runk only',
+  });
+  if (name !== 'kubernetes') readRuntime(reading, provider['cri'], name);
+  else if (command === 'explain') reading.notes.push('provider.k8s: no kubelet settings');
+  else {
+    const k8s = fieldsOf('provider.k8s', provider['k8s']);
+    const settings = backingSettings(reading, k8s, { folder, namespace });
+    if (Object.keys(capacity).length > 0) settings['capacity'] = capacity;
+    reading.flag('provider-config', JSON.stringify(settings));
   }
-  if (name !== 'kubernetes' || command === 'explain') return;
-  const settings = backingSettings(reading, fieldsOf('provider.k8s', provider['k8s']), { folder, namespace });
-  const { pods: _pods, storage, ...amounts } = capacity;
-  const node = { ...amounts, ...(storage !== undefined && { 'ephemeral-storage': storage }) };
-  if (Object.keys(node).length > 0) settings['capacity'] = texts(node);
-  reading.flag('provider-config', JSON.stringify(settings));
 }
+
+/** Reads the settings of local containers. */
+function readRuntime(reading: Reading, section: unknown, name: string): void {
+  const ofRuntime = (flag: string): string =>
+    name === 'cri' ? flag : '!the oci provider needs no container runtime';
+  const ofNetwork = (flag: string): string =>
+    name === 'cri' ? flag : "!pods of the oci provider use the host's resolv.conf";
+  const cri = reading.section('provider.cri', section, {
+    remoteRuntimeEndpoint: ofRuntime('container-runtime-endpoint'),
+    remoteImageEndpoint: ofRuntime('image-service-endpoint'),
+    runtimeRequestTimeout: ofRuntime('runtime-request-timeout'),
+    containerLogMaxSize: 'container-log-max-size',
+    containerLogMaxFiles: 'container-log-max-files',
+    clusterDomain: ofNetwork('cluster-domain'),
+    clusterDNS: ofNetwork(''),
+    resolverConfig: ofNetwork('resolv-conf'),
+    localRuntime: '!images and containers lie below data-dir',
+  });
+  const dns = textsOf(cri, 'clusterDNS', 'provider.cri');
+  if (name === 'cri' && dns.length > 0) reading.flag('cluster-dns', dns.join(','));
+}
+
+const ofServer = '!logs are read from the backing cluster when they are asked for';
 
 /** The settings of the kubernetes provider. With a namespace, pods of others are refused; several agents always share a lease. */
 function backingSettings(
@@ -180,42 +233,55 @@ function backingSettings(
   { folder, namespace }: Pick<ProviderReading, 'folder' | 'namespace'>,
 ): Record<string, unknown> {
   reading.section('provider.k8s', k8s, {
-    ...{
-      kubeconfigFile: '',
-      namespace: '',
-      dns: '',
-      labelsToAdd: '',
-      annotationsToAdd: '',
-      qps: '',
-      burst: '',
-      runtimeClassName: '',
-    },
+    ...{ kubeconfigFile: '', namespace: '', dns: '', labelsToAdd: '', annotationsToAdd: '', qps: '' },
+    ...{ affinitiesToAdd: '', burst: '', runtimeClassName: '' },
     endpoint: '!the address of the backing cluster comes from the kubeconfig',
     timeout: '!each request has a deadline of its own',
     backend: '!backing pods are the same for all kinds of clusters',
-  });
-  const dns = reading.section('provider.k8s.dns', k8s['dns'], {
-    ...{ servers: '', searches: '' },
-    policy: '!pods keep the dnsPolicy of their spec; servers and searches are added',
-    resolverConfig: '!name the servers in provider.k8s.dns.servers',
+    ...{ enableLogging: ofServer, logDirectory: ofServer, logMaxSize: ofServer, logMaxFiles: ofServer },
   });
   const kubeconfig = textOf(k8s, 'kubeconfigFile', 'provider.k8s');
-  const nameservers = textsOf(dns, 'servers', 'provider.k8s.dns');
-  const searches = textsOf(dns, 'searches', 'provider.k8s.dns');
   const backing = textOf(k8s, 'namespace', 'provider.k8s') ?? 'default';
-  const runtimeClassName = textOf(k8s, 'runtimeClassName', 'provider.k8s');
+  const dns = backingDns(reading, k8s['dns']);
   return {
     ...(kubeconfig !== undefined && { kubeconfig: resolve(folder, kubeconfig) }),
     ...(namespace === undefined ? { namespace: backing } : { namespaces: { [namespace]: backing } }),
     leaderElection: { namespace: backing },
-    ...(runtimeClassName !== undefined && { runtimeClassName }),
-    ...(k8s['labelsToAdd'] !== undefined && { labels: k8s['labelsToAdd'] }),
-    ...(k8s['annotationsToAdd'] !== undefined && { annotations: k8s['annotationsToAdd'] }),
-    ...(nameservers.length + searches.length > 0 && {
-      dns: { ...(nameservers.length > 0 && { nameservers }), ...(searches.length > 0 && { searches }) },
-    }),
-    ...(k8s['qps'] !== undefined && { qps: k8s['qps'] }),
-    ...(k8s['burst'] !== undefined && { burst: k8s['burst'] }),
+    ...Object.fromEntries(
+      Object.entries(backingNames).flatMap(([key, name]) => {
+        const value = k8s[key];
+        return value === undefined || value === null || value === '' ? [] : [[name, value]];
+      }),
+    ),
+    ...(Object.keys(dns).length > 0 && { dns }),
+  };
+}
+
+/** The settings of the kubernetes provider by the words of the file. */
+const backingNames: Readonly<Record<string, string>> = {
+  runtimeClassName: 'runtimeClassName',
+  labelsToAdd: 'labels',
+  annotationsToAdd: 'annotations',
+  affinitiesToAdd: 'affinity',
+  qps: 'qps',
+  burst: 'burst',
+};
+
+/** The DNS settings of backing pods. Servers take the place of those of the backing cluster unless a policy says otherwise. */
+function backingDns(reading: Reading, section: unknown): Fields {
+  const dns = reading.section('provider.k8s.dns', section, {
+    ...{ policy: '', servers: '', searches: '' },
+    resolverConfig: '!name the servers in provider.k8s.dns.servers',
+  });
+  const nameservers = textsOf(dns, 'servers', 'provider.k8s.dns');
+  const searches = textsOf(dns, 'searches', 'provider.k8s.dns');
+  const policy = textOf(dns, 'policy', 'provider.k8s.dns') ?? (nameservers.length > 0 ? 'None' : undefined);
+  const isEmpty = policy === 'None' && nameservers.length === 0;
+  if (isEmpty) reading.notes.push('provider.k8s.dns.policy: None needs servers; there is none on this node');
+  return {
+    ...(policy !== undefined && !isEmpty && { policy }),
+    ...(nameservers.length > 0 && { nameservers }),
+    ...(searches.length > 0 && { searches }),
   };
 }
 
@@ -227,98 +293,6 @@ function readRegistry(reading: Reading, registry: Fields, command: KusciaCommand
   if (Object.keys(registry).length === 0) return;
   if (command === 'explain') reading.notes.push('registry: no kubelet setting; --image-registries reads it');
   else reading.flag('image-registries', file);
-}
-
-const texts = (fields: Fields): Fields =>
-  Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, String(value)]));
-
-function textOf(fields: Fields, key: string, path: string): string | undefined {
-  const value = fields[key];
-  if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value === 'string') return value;
-  throw new AgentError('invalid_argument', `${path}.${key}: must be a text`);
-}
-
-function textsOf(fields: Fields, key: string, path: string): readonly string[] {
-  const value = fields[key] ?? [];
-  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
-  throw new AgentError('invalid_argument', `${path}.${key}: must be a list of texts`);
-}
-
-/** The plug-ins as the middleware that ships. */
-function readPlugins(reading: Reading, top: Fields): void {
-  const list = top['plugins'] ?? [];
-  if (!Array.isArray(list)) throw new AgentError('invalid_argument', 'plugins: must be a list');
-  const domain = { signingCertFile: top['domainCAFile'], signingKeyFile: top['domainCAKeyFile'] };
-  const cert = { ...domain, ...fieldsOf('cert', top['cert']) };
-  for (const [index, entry] of (list as readonly unknown[]).entries()) {
-    const plugin = fieldsOf(`plugins[${index}]`, entry);
-    const name = textOf(plugin, 'name', `plugins[${index}]`) ?? '';
-    const where = `plugins[${index}].config`;
-    switch (name) {
-      case 'config-render':
-        reading.flag('middleware', 'configRender');
-        reading.notes.push(
-          `plugins[${index}] (config-render): pods name their volumes by the annotation podtender.io/template-volumes`,
-        );
-        break;
-      case 'env-import':
-        reading.flag(
-          'middleware',
-          `envImport=${JSON.stringify(importedEnv(fieldsOf(where, plugin['config']), where))}`,
-        );
-        reading.notes.push(`plugins[${index}] (env-import): selectors match labels of pods, not of images`);
-        break;
-      case 'cert-issuance':
-        reading.flag('middleware', `podCertificates=${JSON.stringify(authorityOf(cert))}`);
-        reading.notes.push(
-          `plugins[${index}] (cert-issuance): every pod gets tls.crt, tls.key and ca.crt in /var/run/podtender/certificates`,
-        );
-        break;
-      case 'bandwidth-filter':
-        reading.flag('middleware', `resourceFilter=${JSON.stringify({ remove: ['kuscia.secretflow/*'] })}`);
-        break;
-      default:
-        reading.notes.push(
-          name === 'image-security'
-            ? `plugins[${index}] (image-security): images are checked by digest, not by the annotation kuscia.secretflow/image-id: name the digest in the image, and require it with --middleware 'imageAllowList={"digests":[…],"requireDigest":true}'`
-            : `plugins[${index}]: ${JSON.stringify(name)} has no meaning here`,
-        );
-    }
-  }
-}
-
-const authorityOf = (cert: Fields): Fields => {
-  const [certFile, keyFile] = [
-    textOf(cert, 'signingCertFile', 'cert'),
-    textOf(cert, 'signingKeyFile', 'cert'),
-  ];
-  if (certFile === undefined || keyFile === undefined) return {};
-  return { authority: { certFile, keyFile } };
-};
-
-/** Lists of variables with selectors as the rules of `envImport`. */
-function importedEnv(config: Fields, where: string): Fields {
-  const list = config['envList'] ?? [];
-  if (!Array.isArray(list)) throw new AgentError('invalid_argument', `${where}.envList: must be a list`);
-  const rules = (list as readonly unknown[]).map((entry, index) => {
-    const path = `${where}.envList[${index}]`;
-    const { envs = [], selectors = [] } = fieldsOf(path, entry);
-    if (!Array.isArray(envs) || !Array.isArray(selectors))
-      throw new AgentError('invalid_argument', `${path}: envs and selectors must be lists`);
-    const labels = (selectors as readonly unknown[]).map((one) => {
-      const { key = '', value = '' } = fieldsOf(`${path}.selectors`, one);
-      return [String(key), String(value)] as const;
-    });
-    return {
-      ...(labels.length > 0 && { selector: { matchLabels: Object.fromEntries(labels) } }),
-      env: (envs as readonly unknown[]).map((one) => {
-        const { name = '', value = '' } = fieldsOf(`${path}.envs`, one);
-        return { name: String(name), value: String(value) };
-      }),
-    };
-  });
-  return { rules };
 }
 
 const flagName = '--kuscia-config';

@@ -25,12 +25,17 @@ export const templateValuesAnnotation = 'podtender.io/template-values';
 export interface ConfigRenderSettings extends PodSelection {
   /** Values for all templates; those of a pod's annotation win. */
   readonly values?: Readonly<Record<string, unknown>>;
+  /** The annotation that names the volumes. Default: {@link templateVolumesAnnotation}. */
+  readonly volumesAnnotation?: string;
+  /** An annotation that names a config map of values for the pod's templates; they win over all others. Default: none. */
+  readonly valuesConfigMapAnnotation?: string;
 }
 
 /**
  * Renders the files of configMap volumes as templates of Go's text/template language. A pod names such volumes in the annotation
  * `podtender.io/template-volumes`; `.NAME` in a template is a value of the settings, of the annotation `podtender.io/template-values`, or a
- * variable of the container with a plain value, the later ones first. A missing value is empty. `.Pod` is the pod's metadata.
+ * variable of the container with a plain value, the later ones first. A missing value is empty. `.Pod` is the pod's metadata. The settings
+ * may name another annotation of volumes, and one that names a config map of values.
  *
  * Containers get the rendered files instead of the volume, read-only. They are rendered again with each sync; a changed config map reaches
  * running containers that way, and restarts nothing.
@@ -44,18 +49,18 @@ export function configRender(settings: ConfigRenderSettings, context: Middleware
   return {
     name: 'configRender',
     mounts: async ({ pod, container, signal }) => {
-      const names = isSelected(settings, pod) ? templateVolumes(pod) : [];
+      const names = isSelected(settings, pod) ? templateVolumes(pod, settings) : [];
       const mounts: ExtraMount[] = [];
+      const mapOfValues = names.length > 0 ? valuesMapOf(pod, settings) : undefined;
+      const values = mapOfValues === undefined ? {} : ((await requiredMap(mapOfValues)).data ?? {});
       for (const mount of container.volumeMounts ?? []) {
         if (!names.includes(mount.name)) continue;
         const dir = join(podDirOf(rootDir, pod, 'config'), container.name, mount.name);
-        const source = configMapOf(pod, mount.name);
-        const map = await configMap(source.name);
-        if (!map && source.optional !== true)
-          throw new AgentError('not_found', `configmap ${JSON.stringify(source.name)} not found`);
+        const source = configMapOf(pod, mount.name, settings);
+        const map = source.optional === true ? await configMap(source.name) : await requiredMap(source.name);
         render(filesOf(map, source.items), {
           dir,
-          values: valuesOf(pod, container, settings),
+          values: { ...valuesOf(pod, container, settings), ...values },
           volume: mount.name,
         });
         mounts.push({
@@ -65,6 +70,12 @@ export function configRender(settings: ConfigRenderSettings, context: Middleware
         });
       }
       return mounts.length > 0 ? mounts : undefined;
+
+      async function requiredMap(name: string): Promise<ConfigMap> {
+        const map = await configMap(name);
+        if (!map) throw new AgentError('not_found', `configmap ${JSON.stringify(name)} not found`);
+        return map;
+      }
 
       async function configMap(name: string): Promise<ConfigMap | undefined> {
         try {
@@ -78,11 +89,19 @@ export function configRender(settings: ConfigRenderSettings, context: Middleware
   };
 }
 
-const templateVolumes = ({ metadata }: Pod): readonly string[] =>
-  (metadata?.annotations?.[templateVolumesAnnotation] ?? '')
+const templateVolumes = (
+  { metadata }: Pod,
+  { volumesAnnotation = templateVolumesAnnotation }: ConfigRenderSettings,
+): readonly string[] =>
+  (metadata?.annotations?.[volumesAnnotation] ?? '')
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
+
+const valuesMapOf = (
+  { metadata }: Pod,
+  { valuesConfigMapAnnotation: annotation }: ConfigRenderSettings,
+): string | undefined => (annotation === undefined ? undefined : metadata?.annotations?.[annotation]);
 
 interface ConfigMapSource {
   readonly name: string;
@@ -90,12 +109,16 @@ interface ConfigMapSource {
   readonly items?: readonly { readonly key: string; readonly path: string }[];
 }
 
-function configMapOf(pod: Pod, name: string): ConfigMapSource {
+function configMapOf(
+  pod: Pod,
+  name: string,
+  { volumesAnnotation = templateVolumesAnnotation }: ConfigRenderSettings,
+): ConfigMapSource {
   const source = pod.spec?.volumes?.find((volume) => volume.name === name)?.configMap;
   if (source?.name !== undefined) return { ...source, name: source.name };
   throw new AgentError(
     'invalid_argument',
-    `annotation ${templateVolumesAnnotation}: ${JSON.stringify(name)} is not a configMap volume of the pod`,
+    `annotation ${volumesAnnotation}: ${JSON.stringify(name)} is not a configMap volume of the pod`,
   );
 }
 

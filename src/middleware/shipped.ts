@@ -62,7 +62,12 @@ const shipped: Readonly<Record<string, Shipped>> = tableOf({
     make: (settings: EnvImportSettings) => envImport(settings),
   },
   configRender: {
-    schema: settingsOf({ ...selection, values: { type: 'object' } }),
+    schema: settingsOf({
+      ...selection,
+      values: { type: 'object' },
+      volumesAnnotation: text,
+      valuesConfigMapAnnotation: text,
+    }),
     make: (settings: ConfigRenderSettings, context) => configRender(settings, context),
   },
   imageAllowList: {

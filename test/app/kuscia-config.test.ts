@@ -14,6 +14,16 @@ const written = (text: string): string => {
   return dir;
 };
 
+const subjects = (notes: readonly string[]): readonly string[] =>
+  notes.map((note) => note.split(':')[0] ?? '');
+
+/** The settings of the kubernetes provider, checked as it checks them. */
+const backingOf = (flags: readonly string[]): ReturnType<typeof kubernetesSettings> => {
+  const flag = '--provider-config=';
+  const text = flags.find((one) => one.startsWith(flag))?.slice(flag.length);
+  return kubernetesSettings(JSON.parse(text ?? ''));
+};
+
 describe('kusciaSettings', () => {
   test('a node with a container runtime', () => {
     const { flags, notes } = kusciaSettings(
@@ -53,49 +63,149 @@ describe('kusciaSettings', () => {
       '--container-runtime-endpoint=unix:///c.sock',
       '--cluster-dns=192.0.2.53',
     ]);
-    expect(notes.map((note) => note.split(':')[0])).toEqual([
-      'log.filename',
-      'source.apiserver.endpoint',
-      'capacity.cpu',
+    expect(subjects(notes)).toEqual(['log.filename', 'source.apiserver.endpoint', 'capacity.cpu', 'plugins']);
+  });
+
+  test('what is reserved, and where logs are', () => {
+    const { flags, notes } = kusciaSettings(
+      {
+        rootDir: '/home/kuscia',
+        stdoutPath: 'var/stdout',
+        capacity: { bandwidth: '1000', storage: '100Gi' },
+        reservedResources: { cpu: 0.5, memory: '500Mi', bandwidth: '10' },
+        plugins: [],
+      },
+      'run',
+      '/agent.yaml',
+    );
+    expect(flags).toEqual([
+      '--data-dir=/home/kuscia',
+      '--provider=cri',
+      '--pod-logs-dir=/home/kuscia/var/stdout/pods',
+      '--system-reserved=cpu=0.5,memory=500Mi',
+    ]);
+    expect(notes).toEqual([
+      "capacity.bandwidth: the machine has no kuscia.io/bandwidth; add it to the Node's status.capacity",
+      'capacity.storage: the node has what the machine has',
+      "reservedResources.bandwidth: the machine has no kuscia.io/bandwidth; add it to the Node's status.capacity",
+    ]);
+    expect(kusciaSettings({ stdoutPath: 'out', plugins: [] }, 'run', '/a').notes).toEqual([
+      'stdoutPath: a relative path needs rootDir',
     ]);
   });
 
+  test('processes instead of containers: settings of a container runtime are named', () => {
+    const cri = {
+      remoteRuntimeEndpoint: 'unix:///c.sock',
+      containerLogMaxSize: '512Mi',
+      containerLogMaxFiles: 5,
+      clusterDNS: ['192.0.2.53'],
+      localRuntime: { sandboxRootDir: 'sandbox' },
+    };
+    const document = {
+      provider: { runtime: 'runp', cri, k8s: { namespace: 'x' } },
+      stdoutPath: '/out',
+      source: { file: { path: '/pods' } },
+      plugins: [{ name: 'bandwidth-filter' }],
+    };
+    const { flags, notes } = kusciaSettings(document, 'run', '/agent.yaml');
+    expect(flags).toEqual([
+      '--provider=oci',
+      '--container-log-max-size=512Mi',
+      '--container-log-max-files=5',
+    ]);
+    expect(subjects(notes)).toEqual([
+      'source.file.path',
+      'stdoutPath',
+      'provider.k8s',
+      'provider.cri.remoteRuntimeEndpoint',
+      'provider.cri.clusterDNS',
+      'provider.cri.localRuntime',
+    ]);
+  });
+
+  test("kuscia's own file says what its agent does", () => {
+    const document = {
+      mode: 'lite',
+      domainID: 'alice',
+      domainKeyData: 'hidden',
+      logLevel: 'WARN',
+      runtime: 'runk',
+      runk: { namespace: 'bk', dnsServers: ['192.0.2.53'], kubeconfigFile: '/b.conf', enableLogging: true },
+      capacity: { cpu: 4, memory: '8Gi' },
+      agent: { plugins: [], allowPrivileged: true },
+    };
+    const { flags, notes } = kusciaSettings(document, 'run', '/kuscia.yaml');
+    expect(flags.slice(0, -1)).toEqual(['--log-level=warn', '--provider=kubernetes']);
+    expect(backingOf(flags)).toEqual({
+      kubeconfig: '/b.conf',
+      namespaces: { alice: 'bk' },
+      leaderElection: { namespace: 'bk' },
+      dns: { policy: 'None', nameservers: ['192.0.2.53'] },
+      capacity: { cpu: '4', memory: '8Gi' },
+    });
+    expect(subjects(notes)).toEqual(['domainKeyData', 'allowPrivileged', 'provider.k8s.enableLogging']);
+    expect(notes.join()).not.toContain('hidden');
+  });
+
   test('pods in a second cluster: the settings of the kubernetes provider', () => {
+    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } };
     const { flags, notes } = kusciaSettings(
       {
-        capacity: { cpu: 8, storage: '1Ti' },
+        capacity: { cpu: 8, storage: '1Ti', ephemeralStorage: '100Gi', bandwidth: '1000' },
+        reservedResources: { cpu: '0.5' },
         provider: {
           runtime: 'runk',
           k8s: {
             kubeconfigFile: 'b.conf',
             namespace: 'alice',
             labelsToAdd: { a: 'b' },
-            dns: { servers: ['192.0.2.53'], policy: 'None' },
+            affinitiesToAdd: affinity,
+            dns: { servers: ['192.0.2.53'], policy: 'ClusterFirst' },
             runtimeClassName: 'gvisor',
+            enableLogging: true,
           },
         },
         registry: { default: { repository: 'r.example/a', username: 'u', password: 'hidden' } },
+        plugins: [{ name: 'bandwidth-filter' }, { name: 'bandwidth-filter', config: { stripOnRunk: false } }],
       },
       'run',
       '/etc/kuscia/agent.yaml',
     );
-    expect(notes).toEqual([
-      'provider.k8s.dns.policy: pods keep the dnsPolicy of their spec; servers and searches are added',
-    ]);
+    expect(subjects(notes)).toEqual(['reservedResources.cpu', 'provider.k8s.enableLogging']);
     expect(flags).toContain('--provider=kubernetes');
     expect(flags).toContain('--image-registries=/etc/kuscia/agent.yaml');
-    const config = flags
-      .find((flag) => flag.startsWith('--provider-config='))
-      ?.slice('--provider-config='.length);
-    expect(JSON.parse(config ?? '')).toEqual({
+    expect(flags.filter((flag) => flag.startsWith('--middleware='))).toEqual([
+      '--middleware=resourceFilter={"remove":["kuscia.io/bandwidth"]}',
+    ]);
+    expect(backingOf(flags)).toEqual({
       kubeconfig: '/etc/kuscia/b.conf',
       namespace: 'alice',
       leaderElection: { namespace: 'alice' },
       runtimeClassName: 'gvisor',
       labels: { a: 'b' },
-      dns: { nameservers: ['192.0.2.53'] },
-      capacity: { cpu: '8', 'ephemeral-storage': '1Ti' },
+      affinity,
+      dns: { policy: 'ClusterFirst', nameservers: ['192.0.2.53'] },
+      capacity: {
+        cpu: '8',
+        storage: '1Ti',
+        'ephemeral-storage': '100Gi',
+        'kuscia.io/bandwidth': '1000',
+      },
     });
+  });
+
+  test('servers without a policy take the place of those of the backing cluster, as in kuscia', () => {
+    const dnsOf = (dns: object): unknown => {
+      const document = { provider: { runtime: 'runk', k8s: { dns } }, plugins: [] };
+      const { flags, notes } = kusciaSettings(document, 'run', '/a');
+      return [backingOf(flags).dns, subjects(notes)];
+    };
+    const servers = ['192.0.2.53'];
+    expect(dnsOf({ servers })).toEqual([{ policy: 'None', nameservers: servers }, []]);
+    expect(dnsOf({ policy: 'None' })).toEqual([undefined, ['provider.k8s.dns.policy']]);
+    expect(dnsOf({ policy: 'Default' })).toEqual([{ policy: 'Default' }, []]);
+    expect(dnsOf({ resolverConfig: '/r' })).toEqual([undefined, ['provider.k8s.dns.resolverConfig']]);
   });
 
   test('plug-ins are the middleware that ships; others are named', () => {
@@ -120,18 +230,38 @@ describe('kusciaSettings', () => {
     );
     expect(flags.filter((flag) => flag.startsWith('--middleware='))).toEqual([
       '--middleware=podCertificates={"authority":{"certFile":"/ca.crt","keyFile":"/ca.key"}}',
-      '--middleware=configRender',
-      '--middleware=envImport={"rules":[{"selector":{"matchLabels":{"app":"web"}},"env":[{"name":"A","value":"1"}]}]}',
-      '--middleware=resourceFilter={"remove":["kuscia.secretflow/*"]}',
+      '--middleware=configRender={"volumesAnnotation":"kuscia.secretflow/config-template-volumes","valuesConfigMapAnnotation":"kuscia.secretflow/config-template-value-cm-name"}',
+      '--middleware=envImport={"rules":[{"selector":{"matchLabels":{"app":"web"}},"env":[{"name":"A","value":"1"}]}],"limits":true}',
     ]);
     expect(notes).toContain('plugins[4]: "other" has no meaning here');
   });
 
+  test('variables for images with a label are named, unless only labels of pods count', () => {
+    const envList = [
+      { envs: [{ name: 'A', value: '1' }], selectors: [{ key: 'app', value: 'web' }] },
+      { envs: [{ name: 'B', value: '2' }] },
+    ];
+    const read = (runtime: string): ReturnType<typeof kusciaSettings> =>
+      kusciaSettings(
+        {
+          provider: { runtime },
+          plugins: [{ name: 'env-import', config: { usePodLabels: false, envList } }],
+        },
+        'run',
+        '/a',
+      );
+    expect(read('runp').flags).toContain(
+      '--middleware=envImport={"rules":[{"env":[{"name":"B","value":"2"}]}],"limits":true}',
+    );
+    expect(subjects(read('runp').notes)[0]).toBe('plugins[0] (env-import).config.envList[0]');
+    expect(read('runk').flags.join()).toContain('"matchLabels":{"app":"web"}');
+  });
+
   test('a namespace is mapped to that of the backing cluster, and pods of others are refused', () => {
-    const document = { namespace: 'alice', provider: { runtime: 'runk', k8s: { namespace: 'bk' } } };
+    const provider = { runtime: 'runk', k8s: { namespace: 'bk' } };
+    const document = { namespace: 'alice', provider, plugins: [] };
     const { flags, notes } = kusciaSettings(document, 'run', '/agent.yaml');
-    const config = flags.find((flag) => flag.startsWith('--provider-config='))?.split('=')[1];
-    expect(kubernetesSettings(JSON.parse(config ?? ''))).toEqual({
+    expect(backingOf(flags)).toEqual({
       namespaces: { alice: 'bk' },
       leaderElection: { namespace: 'bk' },
     });
@@ -144,6 +274,7 @@ describe('kusciaSettings', () => {
         default: { serverAddress: 'r.example', username: 'u', password: 'hidden' },
         allows: [{ repository: 'r.example/a', secretName: 'pull' }],
       },
+      plugins: [],
     };
     const { flags, notes } = kusciaSettings(document, 'run', '/agent.yaml');
     expect(flags).toEqual(['--image-registries=/agent.yaml', '--provider=cri']);
@@ -186,11 +317,11 @@ describe('kusciaSettings', () => {
 
 describe('withKusciaConfig', () => {
   test("the file's flags come before the user's own, wherever the option is", () => {
-    const cwd = written('node: { nodeName: alice }\nhead: true\n');
+    const cwd = written('node: { nodeName: alice }\nconstructor: true\nplugins: []\n');
     for (const option of [['--kuscia-config', 'agent.yaml'], ['--kuscia-config=agent.yaml']]) {
       const { args, notes } = withKusciaConfig(['run', '--node-name=bob', ...option, '--v=2'], cwd);
       expect(args).toEqual(['run', '--node-name=alice', '--provider=cri', '--node-name=bob', '--v=2']);
-      expect(notes).toEqual(['--kuscia-config agent.yaml: head: has no meaning here']);
+      expect(notes).toEqual(['--kuscia-config agent.yaml: constructor: has no meaning here']);
     }
   });
 

@@ -7,7 +7,7 @@ import { configMapResource } from '../../src/api/resources.ts';
 import { FakeClock } from '../../src/base/fake-clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import type { Container, Pod } from '../../src/kube/types.ts';
+import type { ConfigMap, Container, Pod } from '../../src/kube/types.ts';
 import {
   makeShipped,
   type Middleware,
@@ -260,10 +260,12 @@ describe('configRender', () => {
         },
       },
     );
-  const store = (data: Record<string, string>): void => {
-    const object = { metadata: { name: 'app-conf', namespace: 'shop' }, data };
-    const ref = { namespace: 'shop', name: 'app-conf' };
-    const isStored = api.list(configMapResource, 'shop').length > 0;
+  const store = (data: Record<string, string>, name = 'app-conf'): void => {
+    const object = { metadata: { name, namespace: 'shop' }, data };
+    const ref = { namespace: 'shop', name };
+    const isStored = api
+      .list(configMapResource, 'shop')
+      .some((map) => (map as ConfigMap).metadata?.name === name);
     if (isStored) api.replace({ resource: configMapResource, ref }, object);
     else api.create(configMapResource, object, 'shop');
   };
@@ -285,6 +287,21 @@ describe('configRender', () => {
     expect(await copyOf(before, render)).toEqual(copy);
     expect(fileOf(copy, 'a')).toBe('3');
     expect(readdirSync(copy.spec?.volumes?.at(-1)?.hostPath?.path ?? '')).toEqual(['a']);
+  });
+
+  test('volumes and a config map of values are named by other annotations, where the settings say so', async () => {
+    const settings = {
+      volumesAnnotation: 'example.com/files',
+      valuesConfigMapAnnotation: 'example.com/values',
+    };
+    const render = make('configRender', settings);
+    store({ 'app.conf': '{{ .PORT }} {{ .TASK }}' });
+    store({ TASK: 'join', PORT: '9' }, 'task');
+    const annotations = { 'example.com/files': 'conf', 'example.com/values': 'task' };
+    expect(fileOf(await copyOf(pod(annotations), render), 'app.conf')).toBe('9 join');
+    const lost = pod({ ...annotations, 'example.com/values': 'none' });
+    await expect(copyOf(lost, render)).rejects.toThrow('configmap "none" not found');
+    expect(first(await copyOf(pod(), render)).volumeMounts).toHaveLength(2);
   });
 
   const wrong: [string, Record<string, string>, string][] = [

@@ -137,10 +137,10 @@ function placementOf({ runtimeClassName: own }: PodSpec, settings: KubernetesSet
 }
 
 function dnsOf({ dnsPolicy, dnsConfig }: PodSpec, { settings, dns }: BackingParts): Partial<PodSpec> {
-  const { useNode = false, ...added } = settings.dns ?? {};
+  const { useNode = false, policy: always, ...added } = settings.dns ?? {};
   const node = useNode && dnsPolicy !== 'None' ? dns : undefined;
   const config = merged(node ? configOf(node) : (dnsConfig ?? {}), added);
-  const policy = node && config.nameservers !== undefined ? 'None' : dnsPolicy;
+  const policy = node && config.nameservers !== undefined ? 'None' : (always ?? dnsPolicy);
   return {
     ...(policy !== undefined && { dnsPolicy: policy }),
     ...(Object.keys(config).length > 0 && { dnsConfig: config }),

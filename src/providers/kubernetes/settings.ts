@@ -6,6 +6,8 @@ import type { PodSpec, Toleration } from '../../kube/types.ts';
 export interface BackingDns {
   /** Pods use the name servers, search domains and options of this node's cluster. Default: those of the backing cluster. */
   readonly useNode?: boolean;
+  /** The dnsPolicy of all backing pods. Default: the pod's own. `None` needs `nameservers`. */
+  readonly policy?: 'ClusterFirst' | 'ClusterFirstWithHostNet' | 'Default' | 'None';
   /** Added to those of the pod. */
   readonly nameservers?: readonly string[];
   readonly searches?: readonly string[];
@@ -109,6 +111,7 @@ const properties: Readonly<Record<keyof KubernetesSettings, SchemaObject>> = {
   imagePullSecrets: texts,
   dns: closed({
     useNode: { type: 'boolean' },
+    policy: { enum: ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'] },
     nameservers: texts,
     searches: texts,
     options: { type: 'array', items: closed({ name: text, value: { type: 'string' } }, ['name']) },
@@ -147,7 +150,15 @@ export function kubernetesSettings(value: unknown, where = 'kubernetes settings'
       'invalid_argument',
       `${where}: has both namespace and namespacePrefix: leave one out`,
     );
+  checkDns(settings.dns ?? {}, where);
   return settings;
+}
+
+function checkDns({ useNode = false, policy, nameservers = [] }: BackingDns, where: string): void {
+  if (useNode && policy !== undefined)
+    throw new AgentError('invalid_argument', `${where}: has both dns.useNode and dns.policy: leave one out`);
+  if (policy === 'None' && nameservers.length === 0)
+    throw new AgentError('invalid_argument', `${where}: dns.policy None needs dns.nameservers`);
 }
 
 function faultOf(errors: readonly ErrorObject[]): string {

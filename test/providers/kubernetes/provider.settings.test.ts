@@ -191,6 +191,13 @@ test('name servers, searches and options are added to those of the pod', async (
   });
 });
 
+test('with a policy all pods have it, with the name servers of the settings', async () => {
+  await bed.startAgent({ dns: { policy: 'None', nameservers: ['192.0.2.53'], searches: ['edge.example'] } });
+  const { spec } = await backingOf('policy-dns', { dnsPolicy: 'ClusterFirst' });
+  expect(spec?.dnsPolicy).toBe('None');
+  expect(spec?.dnsConfig).toEqual({ nameservers: ['192.0.2.53'], searches: ['edge.example'] });
+});
+
 test('with useNode pods resolve names as in this cluster', async () => {
   await bed.startAgent({ dns: { useNode: true, searches: ['edge.example'] } });
   const { spec } = await backingOf('node-dns', {});

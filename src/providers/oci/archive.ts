@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import {
+  closeSync,
   createReadStream,
-  createWriteStream,
   linkSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { AgentError } from '../../base/errors.ts';
 import { elementsBelow } from '../../base/files/below.ts';
 import { removeTree } from '../../base/files/remove-tree.ts';
@@ -24,7 +24,8 @@ import {
 } from './documents.ts';
 import { elementsInRoot } from './in-root.ts';
 import type { AddOptions, ImageStore, StoredImage } from './store.ts';
-import { decompressor, readTar } from './tar-entries.ts';
+import { decompressors, readTar } from './tar-entries.ts';
+import { writeContent } from './write-content.ts';
 
 /** Limits of an imported archive. */
 export interface ArchiveLimits {
@@ -92,9 +93,10 @@ async function untar(
 ): Promise<void> {
   const links: { readonly from: string; readonly to: string }[] = [];
   let [entries, bytes] = [0, 0];
-  await readTar(path, { what: path, signal }, async ({ name, kind, linkname, size }, content) => {
+  await readTar(path, { what: path, signal }, async (entry, content) => {
+    const { name, kind, linkname } = entry;
     entries++;
-    bytes += size;
+    bytes += entry.sparse?.realSize ?? entry.size;
     if (entries > limits.maxEntries)
       throw new AgentError('resource_exhausted', `${path} has more than ${limits.maxEntries} entries`);
     if (bytes > limits.maxBytes)
@@ -107,7 +109,12 @@ async function untar(
     const from = elements.join('/');
     if (kind === 'file') {
       mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-      await pipeline(content, createWriteStream(target, { mode: 0o600 }));
+      const fd = openSync(target, 'w', 0o600);
+      try {
+        await writeContent(fd, entry, content);
+      } finally {
+        closeSync(fd);
+      }
     } else if (kind === 'link') links.push({ from, to: linkname });
     else if (kind === 'symlink') links.push({ from, to: join(dirname(from), linkname) });
   });
@@ -280,7 +287,7 @@ async function dockerLayer(
   const hash = createHash('sha256');
   for await (const part of createReadStream(path) as AsyncIterable<Buffer>) hash.update(part);
   const digest = `sha256:${hash.digest('hex')}`;
-  const packed = (await decompressor(path)) !== undefined;
+  const packed = (await decompressors(path)).length > 0;
   if (!packed && isDigest(diffId) && digest !== diffId)
     throw new AgentError(
       'invalid_argument',

@@ -3,14 +3,17 @@ import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
 import { AgentError, messageOf } from '../../base/errors.ts';
+import { entryOf, extensionOf, headerOf, type TarEntry, type TarExtension } from './tar-header.ts';
+import { blockBytes } from './tar-numbers.ts';
 import {
-  blockBytes,
-  entryOf,
-  extensionOf,
-  headerOf,
-  type TarEntry,
-  type TarExtension,
-} from './tar-header.ts';
+  linesOfMap,
+  sparseMap,
+  sparseOfBlock,
+  sparseOfText,
+  type SparsePart,
+  type SparseSource,
+} from './tar-sparse.ts';
+import { isZstd, ZstdPieces } from './zstd-pieces.ts';
 
 /** The bytes that are read and decompressed at a time: more of them cost less turns between threads. */
 const pieceBytes = 256 * 1024;
@@ -44,14 +47,16 @@ export async function readTar(
   { what, signal, onBytes }: TarReading,
   act: (entry: TarEntry, content: AsyncIterable<Buffer>) => Promise<void> | void,
 ): Promise<void> {
-  const unpacking = await decompressor(path);
+  const [first, second] = await decompressors(path);
   const file = createReadStream(path, { highWaterMark: pieceBytes });
   const options = { ...(signal && { signal }) };
   const read = async (source: AsyncIterable<Buffer>): Promise<void> => {
     await new TarReader(source, what, onBytes).run(act);
   };
   try {
-    await (unpacking ? pipeline(file, unpacking, read, options) : pipeline(file, read, options));
+    if (!first) await pipeline(file, read, options);
+    else if (!second) await pipeline(file, first, read, options);
+    else await pipeline(file, first, second, read, options);
   } catch (cause) {
     signal?.throwIfAborted();
     if (cause instanceof AgentError || isSystemFault(cause)) throw cause;
@@ -89,7 +94,8 @@ class TarReader {
         else own = { ...own, ...found };
         continue;
       }
-      const entry = entryOf(header, { ...global, ...own });
+      const { entry: plain, source } = entryOf(header, { ...global, ...own });
+      const entry = source ? await this.#sparse(plain, source) : plain;
       for (const text of [entry.name, entry.linkname])
         if (Buffer.byteLength(text) > maxNameBytes)
           throw this.#exhausted(
@@ -113,6 +119,46 @@ class TarReader {
       left -= part.length;
       if (left < 0) throw this.#exhausted(`more than ${maxTrailingBytes} bytes after its end`);
     }
+  }
+
+  /** Reads the rest of the map of a sparse file. @returns the entry with the map, and the size of what is left of its content */
+  async #sparse(entry: TarEntry, { realSize, parts: first, goesOn }: SparseSource): Promise<TarEntry> {
+    const parts = [...first];
+    let { size } = entry;
+    if (goesOn === 'in-blocks') parts.push(...(await this.#partsInBlocks()));
+    if (goesOn === 'in-content') {
+      const { found, bytes } = await this.#partsInContent();
+      parts.push(...found);
+      size -= bytes;
+    }
+    try {
+      return { ...entry, size, sparse: sparseMap(realSize, parts, size) };
+    } catch (cause) {
+      throw new Error(`${JSON.stringify(entry.name.slice(0, 100))}: ${messageOf(cause)}`, { cause });
+    }
+  }
+
+  async #partsInBlocks(): Promise<readonly SparsePart[]> {
+    const all: SparsePart[] = [];
+    for (let bytes = 0; ;) {
+      bytes += blockBytes;
+      if (bytes > maxExtensionBytes) throw this.#exhausted(tooManyParts);
+      const { parts, goesOn } = sparseOfBlock((await this.#exactly(blockBytes)) ?? zeros);
+      all.push(...parts);
+      if (!goesOn) return all;
+    }
+  }
+
+  async #partsInContent(): Promise<{ readonly found: readonly SparsePart[]; readonly bytes: number }> {
+    let [text, lines] = ['', 0];
+    for (let total: number | undefined; total === undefined || lines < total;) {
+      const next = ((await this.#exactly(blockBytes)) ?? zeros).toString('latin1');
+      text += next;
+      if (text.length > maxExtensionBytes) throw this.#exhausted(tooManyParts);
+      lines += next.split('\n').length - 1;
+      total ??= linesOfMap(text);
+    }
+    return { found: sparseOfText(text), bytes: text.length };
   }
 
   #exhausted(what: string): AgentError {
@@ -189,6 +235,7 @@ class Content implements AsyncIterable<Buffer> {
   }
 }
 
+const tooManyParts = `a sparse file whose map has more than ${maxExtensionBytes} bytes`;
 const zeros = Buffer.alloc(blockBytes);
 const paddingOf = (size: number): number => (blockBytes - (size % blockBytes)) % blockBytes;
 
@@ -196,11 +243,11 @@ const paddingOf = (size: number): number => (blockBytes - (size % blockBytes)) %
 const isSystemFault = (cause: unknown): boolean =>
   cause instanceof Error && (cause as NodeJS.ErrnoException).syscall !== undefined;
 
-/** Returns the decompressor for a file by its first bytes, gzip or zstd; `undefined` for one that is not compressed. */
-export async function decompressor(path: string): Promise<Transform | undefined> {
+/** Returns what decompresses a file by its first bytes, gzip or zstd; nothing for one that is not compressed. */
+export async function decompressors(path: string): Promise<readonly Transform[]> {
   const parts: Buffer[] = [];
   for await (const part of createReadStream(path, { end: 3 }) as AsyncIterable<Buffer>) parts.push(part);
-  const head = Buffer.concat(parts).toString('hex');
-  if (head.startsWith('1f8b')) return zlib.createGunzip({ chunkSize: pieceBytes });
-  return head === '28b52ffd' ? zlib.createZstdDecompress({ chunkSize: pieceBytes }) : undefined;
+  const head = Buffer.concat(parts);
+  if (head.toString('hex').startsWith('1f8b')) return [zlib.createGunzip({ chunkSize: pieceBytes })];
+  return isZstd(head) ? [new ZstdPieces(), zlib.createZstdDecompress({ chunkSize: pieceBytes })] : [];
 }

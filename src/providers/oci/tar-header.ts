@@ -1,15 +1,27 @@
 import { tableOf } from '../../base/own.ts';
+import { blockBytes, numberIn } from './tar-numbers.ts';
+import { sparseOfHeader, sparseOfRecords, type SparseMap, type SparseSource } from './tar-sparse.ts';
 
-/** What an entry of a tar archive is; `other`: a kind that is not unpacked, such as a part of a volume. */
+/** What an entry of a tar archive is; `label`: the name of the archive; `other`: a kind that is not read, such as a part of a volume. */
 export type TarKind =
-  'file' | 'link' | 'symlink' | 'character-device' | 'block-device' | 'directory' | 'fifo' | 'other';
+  | 'file'
+  | 'link'
+  | 'symlink'
+  | 'character-device'
+  | 'block-device'
+  | 'directory'
+  | 'fifo'
+  | 'label'
+  | 'other';
 
 /** The head of an entry of a tar archive. */
 export interface TarEntry {
   readonly name: string;
   readonly kind: TarKind;
-  /** bytes of content; 0 for all but files and `other` */
+  /** bytes of content in the archive; 0 for all but files, `label` and `other` */
   readonly size: number;
+  /** Where the content is in a file with holes. */
+  readonly sparse?: SparseMap;
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
@@ -20,12 +32,10 @@ export interface TarEntry {
 }
 
 /** What the extended headers before an entry say of it, in place of the entry's own header. */
-export type TarExtension = Partial<Omit<TarEntry, 'kind'>>;
+export type TarExtension = Partial<Omit<TarEntry, 'kind' | 'sparse'>> & { readonly source?: SparseSource };
 
 /** A header block that stands for no entry of its own. */
 export type ExtensionKind = 'pax' | 'pax-global' | 'long-name' | 'long-link';
-
-export const blockBytes = 512;
 
 const entryKinds: Readonly<Record<string, TarKind>> = tableOf({
   '\0': 'file',
@@ -37,6 +47,8 @@ const entryKinds: Readonly<Record<string, TarKind>> = tableOf({
   '4': 'block-device',
   '5': 'directory',
   '6': 'fifo',
+  S: 'file',
+  V: 'label',
 });
 const extensionKinds: Readonly<Record<string, ExtensionKind>> = tableOf({
   x: 'pax',
@@ -46,7 +58,11 @@ const extensionKinds: Readonly<Record<string, ExtensionKind>> = tableOf({
 });
 
 /** A header block as it is in the archive. */
-export type RawHeader = TarEntry & { readonly extension: ExtensionKind | undefined };
+export type RawHeader = TarEntry & {
+  readonly extension: ExtensionKind | undefined;
+  /** The map of a sparse file. */
+  readonly source?: SparseSource;
+};
 
 /**
  * Reads a header block in the formats v7, ustar, pax and GNU.
@@ -54,18 +70,15 @@ export type RawHeader = TarEntry & { readonly extension: ExtensionKind | undefin
  * @throws {Error} for a wrong checksum or a number that is none
  */
 export function headerOf(block: Buffer): RawHeader {
-  let sum = 8 * 0x20; // the checksum counts as spaces
-  for (let at = 0; at < blockBytes; at++) if (at < 148 || at >= 156) sum += block[at] ?? 0;
-  if (sum !== numberIn(block, 148, 8, 'the checksum')) throw new Error('a header has a wrong checksum');
+  checkSum(block);
   const flag = String.fromCharCode(block[156] ?? 0);
-  const prefix = block.toString('latin1', 257, 263) === 'ustar\0' ? textIn(block, 345, 155) : '';
-  const short = textIn(block, 0, 100);
-  const name = prefix === '' ? short : `${prefix}/${short}`;
+  const name = nameIn(block);
   const plain = entryKinds[flag] ?? 'other';
   return {
     name,
     kind: plain === 'file' && name.endsWith('/') ? 'directory' : plain, // as v7 archives have directories
     extension: extensionKinds[flag],
+    ...(flag === 'S' && { source: sparseOfHeader(block, name) }),
     mode: numberIn(block, 100, 8, 'the mode'),
     uid: numberIn(block, 108, 8, 'the owner'),
     gid: numberIn(block, 116, 8, 'the group'),
@@ -75,11 +88,25 @@ export function headerOf(block: Buffer): RawHeader {
   };
 }
 
+function checkSum(block: Buffer): void {
+  let sum = 8 * 0x20; // the checksum counts as spaces
+  for (let at = 0; at < blockBytes; at++) if (at < 148 || at >= 156) sum += block[at] ?? 0;
+  if (sum !== numberIn(block, 148, 8, 'the checksum')) throw new Error('a header has a wrong checksum');
+}
+
+function nameIn(block: Buffer): string {
+  const prefix = block.toString('latin1', 257, 263) === 'ustar\0' ? textIn(block, 345, 155) : '';
+  const short = textIn(block, 0, 100);
+  return prefix === '' ? short : `${prefix}/${short}`;
+}
+
 /** Reads the content of an extended header. @throws {Error} for records that are damaged */
 export function extensionOf(kind: ExtensionKind, content: Buffer): TarExtension {
   if (kind === 'long-name') return { name: textIn(content, 0, content.length) };
   if (kind === 'long-link') return { linkname: textIn(content, 0, content.length) };
-  const records = paxRecords(content);
+  const list = paxRecords(content);
+  const records = new Map(list);
+  const sparse = kind === 'pax' ? sparseOfRecords(list) : undefined;
   const text = (name: string): string | undefined => {
     const value = records.get(name) ?? '';
     return value === '' ? undefined : value;
@@ -92,8 +119,9 @@ export function extensionOf(kind: ExtensionKind, content: Buffer): TarExtension 
       throw new Error(`the pax record ${name} is no number: ${JSON.stringify(value.slice(0, 100))}`);
     return found;
   };
-  const all: Record<keyof TarExtension, string | number | undefined> = {
-    name: text('path'),
+  const all: Record<keyof TarExtension, unknown> = {
+    name: sparse?.name ?? text('path'),
+    source: sparse?.source,
     linkname: text('linkpath'),
     size: number('size'),
     uid: number('uid'),
@@ -105,10 +133,15 @@ export function extensionOf(kind: ExtensionKind, content: Buffer): TarExtension 
 }
 
 /** Joins a header with what its extended headers say. @throws {Error} for numbers out of their range */
-export function entryOf(header: RawHeader, extension: TarExtension): TarEntry {
+export function entryOf(
+  header: RawHeader,
+  extension: TarExtension,
+): { readonly entry: TarEntry; readonly source: SparseSource | undefined } {
   const { extension: _, ...own } = header;
-  const entry = { ...own, ...extension };
-  const hasContent = entry.kind === 'file' || entry.kind === 'other';
+  const { source, ...entry } = { ...own, ...extension };
+  const hasContent = ['file', 'label', 'other'].includes(entry.kind);
+  if (source && entry.kind !== 'file')
+    throw new Error(`${JSON.stringify(entry.name.slice(0, 100))} is a sparse file and a ${entry.kind}`);
   for (const [what, value] of [
     ['size', entry.size],
     ['owner', entry.uid],
@@ -116,11 +149,11 @@ export function entryOf(header: RawHeader, extension: TarExtension): TarEntry {
   ] as const)
     if (!Number.isSafeInteger(value) || value < 0)
       throw new Error(`${JSON.stringify(entry.name.slice(0, 100))} has the ${what} ${value}`);
-  return hasContent ? entry : { ...entry, size: 0 };
+  return { entry: hasContent ? entry : { ...entry, size: 0 }, source };
 }
 
-function paxRecords(content: Buffer): ReadonlyMap<string, string> {
-  const records = new Map<string, string>();
+function paxRecords(content: Buffer): readonly (readonly [string, string])[] {
+  const records: [string, string][] = [];
   for (let at = 0; at < content.length;) {
     const space = content.indexOf(0x20, at);
     const digits = space < 0 ? '' : content.toString('latin1', at, Math.min(space, at + 10));
@@ -128,7 +161,10 @@ function paxRecords(content: Buffer): ReadonlyMap<string, string> {
     const equals = content.indexOf(0x3d, space);
     if (!/^\d+$/.test(digits) || end > content.length || equals < 0 || equals >= end)
       throw new Error('a pax header is damaged');
-    records.set(content.toString('utf8', space + 1, equals), content.toString('utf8', equals + 1, end - 1));
+    records.push([
+      content.toString('utf8', space + 1, equals),
+      content.toString('utf8', equals + 1, end - 1),
+    ]);
     at = end;
   }
   return records;
@@ -137,21 +173,4 @@ function paxRecords(content: Buffer): ReadonlyMap<string, string> {
 function textIn(block: Buffer, from: number, length: number): string {
   const end = block.indexOf(0, from);
   return block.toString('utf8', from, end < 0 ? from + length : Math.min(end, from + length));
-}
-
-/** Reads a number: octal digits, or binary with the highest bit set, as GNU has large ones. */
-function numberIn(block: Buffer, from: number, length: number, what: string): number {
-  const first = block[from] ?? 0;
-  if ((first & 0x80) !== 0) {
-    let value = (first & 0x40) === 0 ? first & 0x3f : (first & 0x3f) - 0x40;
-    for (let at = from + 1; at < from + length; at++) value = value * 256 + (block[at] ?? 0);
-    return value;
-  }
-  const text = block
-    .toString('latin1', from, from + length)
-    .replace(/\0.*$/s, '')
-    .trim();
-  if (text === '') return 0;
-  if (!/^[0-7]+$/.test(text)) throw new Error(`${what} in a header is no number: ${JSON.stringify(text)}`);
-  return Number.parseInt(text, 8);
 }

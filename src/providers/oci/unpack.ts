@@ -18,16 +18,14 @@ import {
   rmSync,
   symlinkSync,
   utimesSync,
-  write,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { AgentError } from '../../base/errors.ts';
 import { byDescriptor, inDirectoryBelow, pathOnly } from '../../base/files/below.ts';
 import { elementsInRoot } from './in-root.ts';
 import { readTar } from './tar-entries.ts';
 import type { TarEntry } from './tar-header.ts';
+import { writeContent } from './write-content.ts';
 
 /** Limits of an image's unpacked content. */
 export interface UnpackLimits {
@@ -113,8 +111,11 @@ class Layer {
     this.#count(entry);
     const elements = elementsOf(entry.name);
     const name = elements.at(-1);
+    if (entry.kind === 'label') return;
+    if (entry.kind === 'other') throw unfit(entry.name, 'which is of a kind that no file system has');
     if (name === undefined) {
-      if (entry.kind === 'directory') this.#directories.set('', entry);
+      if (entry.kind !== 'directory') throw unfit(entry.name, 'which is no directory');
+      this.#directories.set('', entry);
       return;
     }
     const parent = this.#parentOf(elements.slice(0, -1).join('/'));
@@ -186,11 +187,7 @@ class Layer {
   }
 
   #remove({ fd }: OpenDirectory, name: string, entry: string): void {
-    if (name === '' || name === '.' || name === '..')
-      throw new AgentError(
-        'invalid_argument',
-        `the layer holds ${JSON.stringify(entry)}, which removes no file`,
-      );
+    if (name === '' || name === '.' || name === '..') throw unfit(entry, 'which removes no file');
     rmSync(join(byDescriptor(fd), name), { recursive: true, force: true });
     this.close();
   }
@@ -223,7 +220,7 @@ class Layer {
 
   async #writeFile(fd: number, entry: TarEntry, content: AsyncIterable<Buffer>): Promise<void> {
     try {
-      await writeContent(fd, entry.size, content);
+      await writeContent(fd, entry, content);
       if (this.#options.asRoot) fchownSync(fd, entry.uid, entry.gid);
       fchmodSync(fd, entry.mode & 0o7777); // after the owner, a change of which clears the set-user-ID bit
       futimesSync(fd, timeOf(entry), timeOf(entry));
@@ -232,7 +229,7 @@ class Layer {
     }
   }
 
-  /** Writes a link or a FIFO; devices and kinds that no file system has are left out. */
+  /** Writes a link or a FIFO; devices are left out. */
   #writeOther(path: string, { fd }: OpenDirectory, entry: TarEntry): void {
     const { kind, linkname, uid, gid, mode } = entry;
     if (kind === 'symlink') {
@@ -253,10 +250,7 @@ class Layer {
     elementsOf(linkname);
     const elements = elementsInRoot(this.#root, linkname, 'keep');
     const noFile = (): AgentError =>
-      new AgentError(
-        'invalid_argument',
-        `the layer holds ${JSON.stringify(name)}, a link to ${JSON.stringify(linkname)}, where there is no file`,
-      );
+      unfit(name, `a link to ${JSON.stringify(linkname)}, where there is no file`);
     try {
       inDirectoryBelow(this.#root, elements.slice(0, -1), {}, (directory) => {
         const target = join(directory, elements.at(-1) ?? '');
@@ -316,11 +310,11 @@ function openMade(root: string, elements: readonly string[]): number {
 function elementsOf(name: string): readonly string[] {
   const elements = name.split('/').filter((element) => element !== '' && element !== '.');
   if (!elements.includes('..') && !name.includes('\0')) return elements;
-  throw new AgentError(
-    'invalid_argument',
-    `the layer holds ${JSON.stringify(name)}, which leads out of the image`,
-  );
+  throw unfit(name, 'which leads out of the image');
 }
+
+const unfit = (name: string, why: string): AgentError =>
+  new AgentError('invalid_argument', `the layer holds ${JSON.stringify(name)}, ${why}`);
 
 const pathOf = (parent: string, name: string): string => (parent === '' ? name : `${parent}/${name}`);
 
@@ -328,17 +322,6 @@ const pathOf = (parent: string, name: string): string => (parent === '' ? name :
 function isGone(reason: unknown): boolean {
   if (reason instanceof AgentError) return reason.code === 'failed_precondition';
   return ['ENOENT', 'ENOTDIR'].includes((reason as NodeJS.ErrnoException).code ?? '');
-}
-
-/** The size up to which a file is written at once, bytes: for small files the way to another thread costs more than the file. */
-const smallBytes = 256 * 1024;
-const writeInThread = promisify(write);
-
-async function writeContent(fd: number, size: number, content: AsyncIterable<Buffer>): Promise<void> {
-  const isSmall = size <= smallBytes;
-  for await (const part of content)
-    for (let at = 0; at < part.length;)
-      at += isSmall ? writeSync(fd, part, at) : (await writeInThread(fd, part, at)).bytesWritten;
 }
 
 /** Returns the time of an entry, s since the epoch. */

@@ -65,6 +65,15 @@ const record = (name: string, value: string): string => {
   return `${length}${rest}`;
 };
 
+const version = (major: string, minor: string): string =>
+  record('GNU.sparse.major', major) + record('GNU.sparse.minor', minor);
+/** The header of a sparse file in pax version 0.1. */
+const sparse = (map: string, size: string): Buffer =>
+  block({
+    type: 'x',
+    content: record('GNU.sparse.map', map) + record('GNU.sparse.size', size) + record('GNU.sparse.name', 's'),
+  });
+
 interface Read {
   readonly entries: readonly (TarEntry & { readonly content: string })[];
   readonly bytes: number;
@@ -175,6 +184,33 @@ describe('refused is', () => {
       Buffer.concat([block({ type: 'x', content: record('uid', '-1') }), block({ type: '0' })]),
       'the owner -1',
     ],
+    [
+      'a sparse file whose runs overlap',
+      Buffer.concat([sparse('0,4,2,4', '8'), block({ type: '0', content: 'x'.repeat(8) })]),
+      '"s": its runs of a sparse file overlap',
+    ],
+    [
+      'a sparse file with content beyond its end',
+      Buffer.concat([sparse('0,4,20,4', '8'), block({ type: '0', content: 'x'.repeat(8) })]),
+      '"s": it is a sparse file of 8 bytes with content at 24',
+    ],
+    [
+      'a sparse file with another content',
+      Buffer.concat([sparse('0,4', '8'), block({ type: '0', content: 'x'.repeat(8) })]),
+      '"s": it is a sparse file whose runs have 4 bytes, its content 8',
+    ],
+    [
+      'a sparse file that is a link',
+      Buffer.concat([sparse('0,4', '8'), block({ type: '2' })]),
+      '"s" is a sparse file and a symlink',
+    ],
+    ['a map that is no list of pairs', sparse('0,4,8', '8'), 'an offset without a size'],
+    ['a map of other words', sparse('0,four', '8'), 'a number of a sparse file is none: "four"'],
+    [
+      'a version of sparse files that is unknown',
+      block({ type: 'x', content: version('2', '1') }),
+      'the unknown version 2.1',
+    ],
     ['a size below zero', block({ type: '0', size: Buffer.alloc(12, 0xff) }), 'the size -1'],
     ['a size that is no number', block({ type: '0', size: '12x45670000\0' }), 'the size in a header'],
   ])('%s', async (_, archive, message) => {
@@ -207,6 +243,14 @@ describe('refused is', () => {
       'extended headers without an end',
       Buffer.concat(Array.from({ length: 20 }, () => block({ type: 'g', content: record('a', 'b') }))),
       'the archive has more than 16 extended headers in a row',
+    ],
+    [
+      'a map of a sparse file without an end',
+      Buffer.concat([
+        block({ type: 'x', content: version('1', '0') + record('GNU.sparse.realsize', '9') }),
+        block({ type: '0', content: `999999\n${'0\n'.repeat(600_000)}` }),
+      ]),
+      'the archive has a sparse file whose map has more than 1048576 bytes',
     ],
     [
       'zeros without an end, before they are decompressed',

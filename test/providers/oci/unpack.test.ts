@@ -1,9 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  closeSync,
   existsSync,
+  ftruncateSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -11,11 +15,12 @@ import {
   statSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { defaultLimits, unpackLayer, type UnpackLimits } from '../../../src/providers/oci/unpack.ts';
@@ -70,6 +75,25 @@ describe('a layer', () => {
     expect(await unpack(gzipSync(plain))).toBe(digest);
     expect(await unpack(zstdCompressSync(plain))).toBe(digest);
     expect(text('a')).toBe('x');
+  });
+
+  test('of many zstd frames is one archive, and its frames without content are none of it', async () => {
+    const plain = await tar([{ name: 'a', content: 'x'.repeat(5000) }, { name: 'b' }]);
+    const skipped = Buffer.alloc(8 + 300);
+    skipped.writeUInt32LE(0x184d2a5e, 0);
+    skipped.writeUInt32LE(300, 4);
+    const empty = zstdCompressSync(Buffer.alloc(0));
+    const params = { [constants.ZSTD_c_checksumFlag]: 1 };
+    const frames = [0, 1, 700, 700, 4000, plain.length].flatMap((from, at, all) => [
+      zstdCompressSync(plain.subarray(from, all[at + 1]), at % 2 === 0 ? { params } : {}),
+      ...(at === 2 ? [skipped, empty] : []),
+    ]);
+    const digest = await unpack(plain);
+    expect(await unpack(Buffer.concat([skipped, ...frames, skipped]))).toBe(digest);
+    await expect(unpack(Buffer.concat([...frames, Buffer.alloc(20, 'x')]))).rejects.toThrow(
+      'there is no zstd frame where one should begin',
+    );
+    await expect(unpack(Buffer.concat(frames.slice(0, 4)))).rejects.toThrow('ends early');
   });
 
   test('keeps modes, times, set-user-ID bits and, as root, owners', async () => {
@@ -149,6 +173,76 @@ describe('a layer', () => {
     ]);
     expect(text('usr/lib/x.so')).toBe('x');
     expect(readlinkSync(join(root, 'lib'))).toBe('/usr/lib');
+  });
+});
+
+describe('a sparse file', () => {
+  /** Makes an archive with GNU tar of a file with holes, of one that is only a hole, and of one without. */
+  function sparseTar(...format: readonly string[]): Buffer {
+    const source = join(dir, 'source');
+    mkdirSync(source);
+    for (const [name, size, runs] of [
+      ['holes', 3_000_000, [0, 1_000_000, 1_500_000, 2_999_000]],
+      ['many', 60 * 70_000, Array.from({ length: 60 }, (_, at) => at * 70_000 + 8192)],
+      ['empty', 5_000_000, []],
+      ['whole', 10_000, [0]],
+    ] as const) {
+      const fd = openSync(join(source, name), 'w');
+      for (const at of runs) writeSync(fd, Buffer.alloc(1000, `${name}-${at} `), 0, 1000, at);
+      ftruncateSync(fd, size);
+      closeSync(fd);
+    }
+    const names = ['holes', 'many', 'empty', 'whole'];
+    return execFileSync('tar', ['-cS', ...format, '-C', source, ...names], { maxBuffer: 2 ** 26 });
+  }
+
+  test.each([
+    ["GNU's own format", ['--format=gnu']],
+    ['pax 0.0', ['--format=pax', '--sparse-version=0.0']],
+    ['pax 0.1', ['--format=pax', '--sparse-version=0.1']],
+    ['pax 1.0', ['--format=pax', '--sparse-version=1.0']],
+  ])('of %s has its content and its holes, under its own name', async (_, format) => {
+    const archive = sparseTar(...format);
+    expect(archive.length).toBeLessThan(1_500_000);
+    const tally = { bytes: 0, entries: 0 };
+    await unpack(archive, defaultLimits, tally);
+    expect(readdirSync(root).sort()).toEqual(['empty', 'holes', 'many', 'whole']);
+    for (const name of readdirSync(root)) {
+      const [is, was] = [join(root, name), join(dir, 'source', name)];
+      expect(readFileSync(is).equals(readFileSync(was)), name).toBe(true);
+      expect(statSync(is).blocks, name).toBeLessThanOrEqual(statSync(was).blocks + 8);
+    }
+    expect(tally.bytes).toBeLessThan(1_500_000);
+    rmSync(join(dir, 'source'), { recursive: true });
+  });
+});
+
+describe('what is no file of an image is refused:', () => {
+  test.each([
+    ['a part of a volume', 'M', 'which is of a kind that no file system has'],
+    ['an unknown kind', 'Q', 'which is of a kind that no file system has'],
+    ['a sparse file of an unknown format', 'S', '"odd" is a sparse file in no format of GNU\'s'],
+  ])('%s', async (_, type, message) => {
+    const archive = await tar([{ name: 'odd', content: 'x' }]);
+    const before = archive[156] ?? 0;
+    archive.write(type, 156, 'latin1');
+    const sum = Number.parseInt(archive.toString('latin1', 148, 154), 8) + type.charCodeAt(0) - before;
+    archive.write(sum.toString(8).padStart(6, '0'), 148, 'latin1');
+    await expect(unpack(archive)).rejects.toThrow(message);
+  });
+
+  test('a root that is no directory', async () => {
+    await expect(unpack([{ name: './', type: 'symlink', linkname: 'x' }])).rejects.toThrow(
+      'the layer holds "./", which is no directory',
+    );
+  });
+
+  test('but the label of an archive is no file', async () => {
+    writeFileSync(join(dir, 'a'), 'x');
+    const archive = execFileSync('tar', ['-c', '--label=layers', '-C', dir, 'a']);
+    rmSync(join(dir, 'a'));
+    await unpack(archive);
+    expect(readdirSync(root)).toEqual(['a']);
   });
 });
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { arch } from 'node:os';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { tarOf } from './tar.ts';
 
 /** The path of the program in Debian's `busybox-static`. */
@@ -15,9 +16,12 @@ export interface TestImage {
   /** The digest of its configuration, which is the image ID in CRI. */
   readonly configDigest: string;
   readonly blobs: ReadonlyMap<string, Buffer>;
+  /** The digests of manifests that the manifest, an index, names. */
+  readonly further?: readonly string[];
 }
 
 const manifestType = 'application/vnd.oci.image.manifest.v1+json';
+const indexType = 'application/vnd.oci.image.index.v1+json';
 const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 /** The defaults of an image, after the OCI image configuration. */
@@ -30,26 +34,64 @@ export interface ImageRun {
   readonly StopSignal?: string;
 }
 
+/** A layer of an image. */
+export interface TestLayer {
+  /** The uncompressed archive. */
+  readonly archive: Buffer;
+  readonly compression?: 'gzip' | 'zstd';
+}
+
 /** An image whose file system is busybox with a link for each of its applets. */
-export function busyboxImage(ref: string, run: ImageRun = { Cmd: ['/bin/sh'] }): TestImage {
-  const layer = busyboxLayer();
-  const os = { architecture: arch() === 'x64' ? 'amd64' : arch(), os: 'linux' };
+export const busyboxImage = (ref: string, run: ImageRun = { Cmd: ['/bin/sh'] }): TestImage =>
+  layeredImage(ref, [{ archive: busyboxLayer() }], { Env: ['PATH=/bin'], ...run });
+
+/** An image of this machine's architecture. */
+export function layeredImage(ref: string, layers: readonly TestLayer[], run: ImageRun = {}): TestImage {
+  const packed = layers.map((layer) => ({ ...packedOf(layer), diffId: digestOf(layer.archive) }));
   const config = json({
-    ...os,
-    config: { Env: ['PATH=/bin'], ...run },
-    rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
+    architecture: arch() === 'x64' ? 'amd64' : arch(),
+    os: 'linux',
+    config: run,
+    rootfs: { type: 'layers', diff_ids: packed.map(({ diffId }) => diffId) },
   });
   const manifest = json({
     schemaVersion: 2,
     mediaType: manifestType,
     config: descriptor('application/vnd.oci.image.config.v1+json', config),
-    layers: [descriptor('application/vnd.oci.image.layer.v1.tar', layer)],
+    layers: packed.map(({ type, blob }) => descriptor(type, blob)),
   });
   return {
     ref,
     manifestDigest: digestOf(manifest),
     configDigest: digestOf(config),
-    blobs: new Map([layer, config, manifest].map((blob) => [digestOf(blob), blob])),
+    blobs: new Map([...packed.map(({ blob }) => blob), config, manifest].map((one) => [digestOf(one), one])),
+  };
+}
+
+function packedOf({ archive, compression }: TestLayer): { readonly type: string; readonly blob: Buffer } {
+  const type = 'application/vnd.oci.image.layer.v1.tar';
+  if (compression === undefined) return { type, blob: archive };
+  const blob = compression === 'gzip' ? gzipSync(archive) : zstdCompressSync(archive);
+  return { type: `${type}+${compression}`, blob };
+}
+
+/** An index of images by platform, such as `linux/arm64/v8`. */
+export function indexOf(ref: string, images: Readonly<Record<string, TestImage>>): TestImage {
+  const manifests = Object.entries(images).map(([platform, { manifestDigest, blobs }]) => {
+    const [os, architecture, variant] = platform.split('/');
+    const blob = blobs.get(manifestDigest) ?? Buffer.alloc(0);
+    return { ...descriptor(manifestType, blob), platform: { os, architecture, variant } };
+  });
+  const index = json({ schemaVersion: 2, mediaType: indexType, manifests });
+  return {
+    ref,
+    manifestDigest: digestOf(index),
+    configDigest: '',
+    blobs: new Map([
+      ...Object.values(images).flatMap(({ blobs }) => [...blobs]),
+      [digestOf(index), index] as const,
+    ]),
+    further: Object.values(images).map(({ manifestDigest }) => manifestDigest),
   };
 }
 

@@ -214,16 +214,15 @@ function findBlob(path: string, images: readonly TestImage[]): Found | undefined
     if (ownName !== name) continue;
     const digest = kind === 'manifests' && key === tag ? image.manifestDigest : key;
     const content = image.blobs.get(digest);
-    const isManifest = digest === image.manifestDigest;
+    const isManifest = [image.manifestDigest, ...(image.further ?? [])].includes(digest);
     if (content && isManifest === (kind === 'manifests'))
-      return {
-        digest,
-        content,
-        type: isManifest ? 'application/vnd.oci.image.manifest.v1+json' : 'application/octet-stream',
-      };
+      return { digest, content, type: isManifest ? mediaTypeOf(content) : 'application/octet-stream' };
   }
   return undefined;
 }
+
+const mediaTypeOf = (manifest: Buffer): string =>
+  (JSON.parse(manifest.toString()) as { readonly mediaType: string }).mediaType;
 
 interface Gift {
   readonly found: Found | undefined;

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import type { Event, Pod } from '../../src/kube/types.ts';
+import type { Event, Pod, PodSpec } from '../../src/kube/types.ts';
 import { connectCri } from '../../src/providers/cri/index.ts';
 import {
   cgroupDriver,
@@ -39,6 +39,15 @@ interface RecordedConfig {
   readonly linux?: { readonly security_context?: object };
 }
 
+/** An object that a test makes. */
+interface Made {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec?: Pick<PodSpec, 'volumes'>;
+}
+
+const keyOf = ({ kind, metadata }: Made): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+
 /** A whole node as a user has it: containerd, and `podtender up` over it; kubectl talks to it. */
 export class CriNode {
   readonly containerd: Containerd;
@@ -49,6 +58,10 @@ export class CriNode {
   #agent: Podtender | undefined;
   #pods: PodWatch | undefined;
   #events: Following | undefined;
+  /** What was made, by kind and name. */
+  readonly #made = new Set<string>();
+  /** The UIDs of pods of an earlier try of the same test. */
+  readonly #left = new Set<string>();
 
   private constructor(containerd: Containerd, args: readonly string[]) {
     this.containerd = containerd;
@@ -118,16 +131,35 @@ export class CriNode {
     await this.startAgent();
   }
 
-  /** Makes objects of YAML or JSON text. */
+  /** Makes objects of YAML or JSON text. What a failed try of the same test has left of them is removed before. */
   async create(...objects: readonly (object | string)[]): Promise<void> {
+    const own = objects.filter((one): one is Made => typeof one !== 'string');
+    await this.#removeLeft(own.filter((one) => this.#made.has(keyOf(one))));
+    for (const one of own) this.#made.add(keyOf(one));
     // what begins with a brace is a stream of JSON to kubectl, in which 1.32 knows no separators: so it begins as YAML
     const documents = objects.map((one) => `---\n${typeof one === 'string' ? one : JSON.stringify(one)}\n`);
     await this.agent.ok(['create', '-f', '-'], documents.join(''));
   }
 
+  async #removeLeft(objects: readonly Made[]): Promise<void> {
+    const order = (one: Made): number => (one.kind === 'Pod' ? 0 : 1); // pods keep what they use
+    for (const { kind, metadata, spec } of objects.toSorted((a, b) => order(a) - order(b))) {
+      const { name } = metadata;
+      const among = metadata.namespace === undefined ? [] : ['--namespace', metadata.namespace];
+      const remove = ['delete', kind, name, '--ignore-not-found', '--timeout=60s', ...among];
+      for (const { object } of kind === 'Pod' ? (this.#pods?.history(name) ?? []) : [])
+        this.#left.add(object.metadata?.uid ?? '');
+      await this.agent.ok(remove);
+      for (const { hostPath } of spec?.volumes ?? [])
+        if (hostPath?.type === 'DirectoryOrCreate' && hostPath.path.startsWith(`${this.dir}/`))
+          rmSync(hostPath.path, { recursive: true, force: true });
+    }
+  }
+
   until(name: string, fits: (pod: Pod, type: string) => boolean, timeoutMs = 60_000): Promise<Pod> {
     if (!this.#pods) throw new Error('the agent does not run');
-    return this.#pods.until(name, fits, timeoutMs);
+    const isOfThisTry = ({ metadata }: Pod): boolean => !this.#left.has(metadata?.uid ?? '');
+    return this.#pods.until(name, (pod, type) => isOfThisTry(pod) && fits(pod, type), timeoutMs);
   }
 
   /** The messages of a pod's events of one reason, each once, as soon as there is one with a certain text. */
@@ -135,7 +167,8 @@ export class CriNode {
     const lines = this.#events?.lines ?? new Lines();
     const fits = (line: string): boolean => {
       const { object } = JSON.parse(line) as { readonly object: Event };
-      return object.involvedObject.name === name && object.reason === reason;
+      const { involvedObject: pod } = object;
+      return pod.name === name && object.reason === reason && !this.#left.has(pod.uid ?? '');
     };
     await lines.waitFor((line) => fits(line) && line.includes(including));
     const messages = lines.all

@@ -174,12 +174,12 @@ const ownDefaults: Readonly<Record<string, unknown>> = tableOf({
   port: 0,
 });
 
-/** Returns the value that a list item has for a key, or the key's default. */
+/** Returns the value that a list item has for a key, or the key's default; undefined where a schema gives it none. */
 export const keyValue = (
   item: JsonObject,
   key: string,
   { defaults = ownDefaults }: Pick<ListMerge, 'defaults'>,
-): unknown => ownMember(item, key) ?? ownMember(defaults, key) ?? '';
+): unknown => ownMember(item, key) ?? ownMember(defaults, key) ?? (defaults === ownDefaults ? '' : undefined);
 
 /** Reports whether a list item leaves out every key, and none of them has a default value. */
 export const isKeyless = (
@@ -212,11 +212,12 @@ interface Part {
 }
 type Parts = ReadonlyMap<string, Part>;
 
-/** Returns the shape to use where the schema says nothing: objects have parts, all other values are whole. */
+/** Returns the shape to use where the schema says nothing: objects and null have parts, all other values are whole. */
 function settled(shape: Shape | undefined, ...values: readonly unknown[]): Shape | undefined {
   if (shape?.is !== 'scalar' || !shape.deduced) return shape;
   const present = values.filter((value) => value !== undefined);
-  return present.length > 0 && present.every(isObject) ? { is: 'map', of: shape, atomic: false } : shape;
+  const haveParts = present.some(isObject) && present.every((value) => value === null || isObject(value));
+  return haveParts ? { is: 'map', of: shape, atomic: false } : shape;
 }
 
 function partsOf(value: unknown, shape: Shape | undefined): Parts | undefined {
@@ -313,12 +314,21 @@ export function compare(before: unknown, after: unknown, shape: Shape): Comparis
 
 function walk(before: unknown, after: unknown, declared: Shape | undefined, at: Comparison): void {
   if (before === after) return;
-  const shape = settled(declared, before, after);
-  const whole = isAtomic(shape);
   if (before === undefined) at.added.member = true;
   else if (after === undefined) at.removed.member = true;
-  else if (whole && !sameJson(before, after)) at.modified.member = true;
-  if (!whole) walkParts(partsOf(before, shape) ?? noParts, partsOf(after, shape) ?? noParts, at);
+  const [left, right] = [settled(declared, before), settled(declared, after)];
+  // where the schema says nothing, a value that has parts may become a whole one, and the other way round
+  if (before !== undefined) walkAs(before, after, left, at);
+  if (before === undefined || isAtomic(left) !== isAtomic(right)) walkAs(before, after, right, at);
+}
+
+/** Compares two values as a shape says: each as a whole or by its parts. */
+function walkAs(before: unknown, after: unknown, shape: Shape | undefined, at: Comparison): void {
+  const areBoth = before !== undefined && after !== undefined;
+  const left = isAtomic(shape) ? noParts : (partsOf(before, shape) ?? noParts);
+  const right = isAtomic(shape) ? noParts : (partsOf(after, shape) ?? noParts);
+  if (left.size > 0 || right.size > 0) walkParts(left, right, at);
+  else if (areBoth && !sameJson(before, after)) at.modified.member = true;
 }
 
 const noParts: Parts = new Map();

@@ -19,9 +19,19 @@ import {
   writeSet,
 } from './field-set.ts';
 import { type Shape, structOf } from '../api-types.ts';
-import { isObject, type JsonObject, objectAt, objectsAt, sameJson, stringAt, withMetadata } from '../json.ts';
+import {
+  isObject,
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  sameJson,
+  stringAt,
+  valueAt,
+  withMetadata,
+} from '../json.ts';
 import { type Cause, StatusError } from '../status-error.ts';
 import { seconds } from '../times.ts';
+import { typedFaults } from './typed-value.ts';
 
 /** The manager, operation and API version of a write. */
 export interface Writer {
@@ -128,10 +138,9 @@ export function manageUpdate(
   },
 ): JsonObject {
   const managed = ownersBefore(live, object, at);
-  if (live && managed.length === 0) return bare(object);
-  const shape = typeof type === 'string' ? structOf(type) : type;
-  const before = bare(live ?? at.zero ?? (typeof type === 'string' ? emptyStruct(type) : {}));
-  const compared = comparison(before, bare(object), shape);
+  const isUntracked = live !== undefined && managed.length === 0;
+  if (isUntracked || !areTyped([live, object], type)) return bare(object);
+  const compared = comparison(bare(live ?? at.zero ?? zeroOf(type)), bare(object), shapeBy(type));
   if (!compared) return write(object, managed);
   const touched = strip(union(compared.added, compared.modified), at.reset);
   const changed = { removed: strip(compared.removed, at.reset) };
@@ -144,6 +153,38 @@ export function manageUpdate(
   const time = own && sameJson(writeSet(own.set), writeSet(gained)) ? own.time : seconds(at.now);
   return write(object, [...others, { writer: at.writer, set: gained, time }]);
 }
+
+/**
+ * Returns the object with updated owners after a write of its scale: the writer takes the replicas from those who owned them. Replicas that nobody
+ * owns stay without an owner. Follows apimachinery `ScaleHandler`.
+ *
+ * @param path where the replicas stand
+ */
+export function manageScale(
+  live: JsonObject,
+  object: JsonObject,
+  path: readonly string[],
+  writer: Writer,
+): JsonObject {
+  const managed = read(live);
+  const replicas = pathSet(path.map((key) => `f:${key}`));
+  const isOwner = ({ set }: Managed): boolean => !isEmptySet(intersection(set, replicas));
+  if (!managed.some(isOwner) || sameJson(valueAt(live, ...path), valueAt(object, ...path)))
+    return write(object, managed);
+  const own = managed.find((entry) => sameWriter(entry.writer, writer));
+  const rest = managed
+    .filter((entry) => entry !== own)
+    .map((entry) => ({ ...entry, set: difference(entry.set, replicas) }));
+  const next = own && isOwner(own) ? own : { writer, time: '', set: replicas };
+  return write(object, [...rest, next]);
+}
+
+const shapeBy = (type: string | Shape): Shape => (typeof type === 'string' ? structOf(type) : type);
+const zeroOf = (type: string | Shape): JsonObject => (typeof type === 'string' ? emptyStruct(type) : {});
+
+/** Reports whether objects have the types of their schema, as those of built-in kinds always do. No owners are kept for any others. */
+const areTyped = (objects: readonly (JsonObject | undefined)[], type: string | Shape): boolean =>
+  typeof type === 'string' || objects.every((object) => typedFaults(object, type, true) === undefined);
 
 /** Compares two objects; undefined when a list has an item without a key, so that owners cannot be told. */
 function comparison(before: JsonObject, after: JsonObject, shape: Shape): Comparison | undefined {
@@ -209,7 +250,7 @@ export function manageApply(
     readonly finish: (object: JsonObject) => JsonObject;
   },
 ): JsonObject {
-  const shape = typeof type === 'string' ? structOf(type) : type;
+  const shape = shapeBy(type);
   const managed = read(live);
   const own = managed.find((entry) => sameWriter(entry.writer, at.writer));
   const others = managed.filter((entry) => entry !== own);

@@ -2,12 +2,14 @@ import { ownMember } from '../../base/own.ts';
 import { fieldsIn, type ListMerge, type Shape, structOf } from '../api-types.ts';
 import { goTypeOf, goValue } from '../go-value.ts';
 import { isKeyless, keyValue } from './field-set.ts';
-import { isObject, type JsonObject, textOf } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 
 /** Why a value does not match its type, and where. */
 interface Fault {
   readonly path: string;
   readonly why: string;
+  /** Whether it is an item that has the key of another one. */
+  readonly isRepeat?: boolean;
 }
 
 const numeric = new Set(['int32', 'int64', 'double']);
@@ -18,7 +20,7 @@ const untyped = new Set(['time', 'microtime', 'quantity']);
 function goSyntax(value: unknown): string {
   if (value === null) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
-  if (!isObject(value)) return typeof value === 'string' ? JSON.stringify(value) : textOf(value);
+  if (!isObject(value)) return typeof value === 'string' ? JSON.stringify(value) : goValue(value);
   const members = Object.keys(value)
     .sort()
     .map((key) => `${JSON.stringify(key)}:${goSyntax(ownMember(value, key))}`);
@@ -28,9 +30,13 @@ function goSyntax(value: unknown): string {
 /**
  * Returns the faults of a value against its type, in the words of structured-merge-diff (`typed.Validate`): one line, or `errors:` and
  * one line each; undefined for a valid value.
+ *
+ * @param mayRepeat whether items of a list may have the same key. Default: false
  */
-export function typedFaults(value: unknown, type: string | Shape): string | undefined {
-  const faults = validate(value, typeof type === 'string' ? structOf(type) : type, '');
+export function typedFaults(value: unknown, type: string | Shape, mayRepeat = false): string | undefined {
+  const faults = validate(value, typeof type === 'string' ? structOf(type) : type, '').filter(
+    ({ isRepeat = false }) => !(mayRepeat && isRepeat),
+  );
   if (faults.length === 0) return undefined;
   const lines = faults.map(({ path, why }) => `${path}: ${why}`);
   return lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n');
@@ -88,7 +94,7 @@ function listFaults(items: readonly unknown[], { of, merge }: Shape & { is: 'lis
     const element = merge.kind === 'atomic' ? `[${i}]` : elementOf(item, merge);
     if (element === undefined) return [...faults, { path, why: `element ${i}: ${keylessText(item, merge)}` }];
     if (merge.kind !== 'atomic' && seen.has(element))
-      faults.push({ path, why: `duplicate entries for key ${element}` });
+      faults.push({ path, why: `duplicate entries for key ${element}`, isRepeat: true });
     seen.add(element);
     faults.push(...validate(item, of, path + element));
   }
@@ -112,5 +118,6 @@ function keylessText(item: unknown, { keys }: Pick<ListMerge, 'keys'>): string {
 function elementOf(item: unknown, merge: ListMerge): string | undefined {
   if (merge.keys.length === 0) return typeof item === 'object' ? undefined : `[=${JSON.stringify(item)}]`;
   if (!isObject(item) || isKeyless(item, merge)) return undefined;
-  return `[${merge.keys.map((key) => `${key}=${JSON.stringify(keyValue(item, key, merge))}`).join(',')}]`;
+  const keys = merge.keys.filter((key) => keyValue(item, key, merge) !== undefined).sort();
+  return `[${keys.map((key) => `${key}=${JSON.stringify(keyValue(item, key, merge))}`).join(',')}]`;
 }

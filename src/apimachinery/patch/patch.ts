@@ -2,15 +2,21 @@ import { ownMember, setOwn, tableOf } from '../../base/own.ts';
 import { type Draft, isObject, type JsonObject, sameJson } from '../json.ts';
 import { rejected, StatusError } from '../status-error.ts';
 
-/** Applies a JSON merge patch (RFC 7386). */
+/** Applies a JSON merge patch (RFC 7386). Nulls in lists are dropped too, unless the list replaces an object. Follows evanphx/json-patch. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
+  if (!isObject(patch)) return isObject(target) ? patch : withoutNulls(patch);
   const out: Draft = isObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete out[key];
     else setOwn(out, key, mergePatch(ownMember(out, key), value));
   }
   return out;
+}
+
+/** Returns a value without the members of objects that are null. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  return isObject(value) ? mergePatch({}, value) : value;
 }
 
 const pointer = (path: string): string[] =>

@@ -1,9 +1,10 @@
-import { setOwn } from '../../base/own.ts';
+import { ownMember, setOwn } from '../../base/own.ts';
 import { formatQuantity, quantityFormatError, tryParseQuantity } from '../../kube/resources/quantity.ts';
 import { fieldsOf, goName, type FieldType, type Scalar, type Shape } from '../api-types.ts';
 import { canonicalResources } from '../../kube/validation/default-container.ts';
 import { timeFault } from '../../go/time-fault.ts';
 import { embeddedIn } from '../../kube/decode/embedded-structs.ts';
+import { openObjects, schemaType, unions } from './schema-unions.ts';
 import { isObject, type Draft, type JsonObject } from '../json.ts';
 import { canonicalMicroTime, canonicalTime } from '../times.ts';
 
@@ -288,9 +289,6 @@ export function emptyStruct(type: string): JsonObject {
   return out;
 }
 
-/** Fields whose value is not decoded here. */
-const opaque = new Set(['fieldsV1']);
-
 function readStruct(value: JsonObject, type: string, place: Place, reading: Reading): JsonObject {
   const fields = fieldsOf(type);
   if (fields.size === 0) return value;
@@ -301,15 +299,45 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
     if (!field) reading.strict.push(`unknown field "${path}"`);
     if (!field || inner === null || inner === undefined) continue;
     const goPath = [place.goPath, embeddedIn(type, name), name].filter(Boolean).join('.');
-    const read = opaque.has(name)
-      ? inner
-      : readShape(inner, field.shape, { ...place, path, goPath, struct: goName(type) }, reading);
+    const at = { ...place, path, goPath, struct: goName(type) };
+    const read = readUnion(inner, `${type}.${name}`, at) ?? readShape(inner, field.shape, at, reading);
     const written = writtenOf(field, read);
     if (written !== undefined) setOwn(out, name, written);
     if (written !== read && isObjectOrList(read)) reading.empties.set(path, read);
   }
   addAbsent(out, fields.values());
   return out;
+}
+
+/**
+ * Returns the value of a field that is a schema or something else, or of owned fields; undefined for any other field. Such a type has its own decoder, which knows no
+ * strict faults.
+ *
+ * @throws {DecodeError}
+ */
+function readUnion(value: unknown, field: string, place: Place): unknown {
+  if (field === 'ManagedFieldsEntry.fieldsV1') return value;
+  const open = ownMember(openObjects, field);
+  if (open !== undefined && !isObject(value)) throw cannot(value, place, open);
+  const union = ownMember(unions, field);
+  if (union === undefined || union === 'schema-or-strings') return undefined;
+  if (isObject(value)) return readSchema(value, place);
+  if (union === 'schema-or-bool' && typeof value !== 'boolean')
+    throw new DecodeError('boolean or JSON schema expected');
+  if (!Array.isArray(value)) return value;
+  return value.map((item: unknown) => {
+    if (item === null) return {};
+    if (!isObject(item)) throw cannot(item, place, `v1.${schemaType}`);
+    return readSchema(item, place);
+  });
+}
+
+/** @throws {DecodeError} */
+function readSchema(value: JsonObject, place: Place): JsonObject {
+  const reading: Reading = { strict: [], empties: new Map() };
+  const schema = readStruct(value, schemaType, place, reading);
+  if (reading.fault) throw reading.fault;
+  return schema;
 }
 
 const isObjectOrList = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -13,3 +13,8 @@ export const unions: Readonly<Record<string, Union>> = tableOf({
 
 /** The type of the schema in a union. */
 export const schemaType = 'JSONSchemaProps';
+
+/** Fields that are objects without declared members: Go's types of them. */
+export const openObjects: Readonly<Record<string, string>> = tableOf({
+  'CustomResourceSubresources.status': 'v1.CustomResourceSubresourceStatus',
+});

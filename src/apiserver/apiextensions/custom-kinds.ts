@@ -9,9 +9,10 @@ import {
   stringAt,
   valueAt,
 } from '../../apimachinery/json.ts';
-import { type Decoded, decodeType } from '../../apimachinery/serializer/codec.ts';
+import type { Decoded } from '../../apimachinery/serializer/codec.ts';
 import type { StoredVersions } from './conversions.ts';
 import { isEstablished } from './definition-names.ts';
+import { decodeMetadata, withEmbedded } from './embedded-rules.ts';
 import { pruned, shapeOfSchema, type Structural } from './structural.ts';
 
 const allVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
@@ -156,12 +157,13 @@ function customType(schema: Structural, version: JsonObject): CustomType {
 
 /** Reads an object by its schema: metadata as every object's, all else without what is not declared. @throws {DecodeError} */
 function decodeCustom(value: JsonObject, schema: Structural): Decoded {
+  const { metadata, strict, empties } = metadataOf(value);
   const unknown: string[] = [];
-  const object = pruned(value, schema, unknown, { isResource: true }) as JsonObject;
-  const { metadata, strict, empties } = metadataOf(object);
+  const object = pruned(value, schema, unknown, { isResource: true });
+  const whole = withEmbedded(object, schema) as JsonObject;
   return {
-    object: { ...object, metadata },
-    strict: [...strict, ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`)],
+    object: { ...whole, metadata },
+    strict: [...strict, ...unknown.sort().map((path) => `unknown field ${JSON.stringify(path)}`)],
     empties,
   };
 }
@@ -171,7 +173,7 @@ function metadataOf({ metadata = {} }: JsonObject): {
   readonly strict: readonly string[];
   readonly empties: Decoded['empties'];
 } {
-  const { object, strict, empties } = decodeType(isObject(metadata) ? metadata : {}, 'ObjectMeta');
+  const { object, strict, empties } = decodeMetadata(metadata);
   return {
     metadata: object,
     strict: strict.map((fault) => fault.replace('unknown field "', 'unknown field "metadata.')),

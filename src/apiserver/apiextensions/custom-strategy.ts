@@ -18,10 +18,12 @@ import { customPrinter } from './custom-columns.ts';
 import type { CustomKind } from './custom-kinds.ts';
 import { type Conversions, storedVersionOf, withoutVersion } from './conversions.ts';
 import { definitionKind } from './definition-strategy.ts';
+import { embeddedFaults } from './embedded-rules.ts';
+import { repeatedItems } from './list-rules.ts';
 import { evaluateRules } from './rule-evaluation.ts';
 import { hasRules } from './structural-rules.ts';
 import { scaleFaults } from './scale-rules.ts';
-import { pruned, type Structural, withSchemaDefaults } from './structural.ts';
+import { propertyOf, pruned, type Structural, withSchemaDefaults } from './structural.ts';
 import { valueFaults } from './value-rules.ts';
 
 const content = (object: JsonObject): JsonObject => without(object, 'metadata', 'apiVersion', 'kind');
@@ -88,22 +90,50 @@ const notChecked = fault.invalid(
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 );
 
+/** What of an object is judged: all of it, or its status where that is written. */
+interface Judged {
+  readonly old?: JsonObject;
+  readonly part?: 'all' | 'status';
+}
+
+/** Returns what of the values breaks their schema. A status is judged by its part of the schema. */
+function schemaFaults(
+  object: JsonObject,
+  { schema }: CustomKind,
+  { old, part }: Judged,
+): readonly FieldFault[] {
+  if (part !== 'status') return valueFaults(object, schema, { old });
+  const [status, of] = [ownMember(object, 'status'), propertyOf(schema, 'status')];
+  if (status === undefined || !of) return [];
+  return valueFaults(status, of, { old: old && ownMember(old, 'status'), prefix: 'status' });
+}
+
 /** What of an object breaks its schema, or the rules of the schema. */
 function objectFaults(
   object: JsonObject,
-  { schema, scale }: CustomKind,
+  custom: CustomKind,
   { warnings }: WriteContext,
-  { old, part = 'all' }: { readonly old?: JsonObject; readonly part?: 'all' | 'status' } = {},
+  judged: Judged = {},
 ): readonly FieldFault[] {
+  const { schema, scale } = custom;
+  const { old, part = 'all' } = judged;
   const faults = [
-    ...valueFaults(object, schema, { old }),
+    ...schemaFaults(object, custom, judged),
     ...(scale ? scaleFaults(object, scale, part) : []),
+    ...(part === 'all' ? embeddedFaults(object, schema) : []),
+    ...listFaults(object, schema, old),
   ];
   if (!hasRules(schema)) return faults;
   if (faults.some(({ reason }) => blocking.has(reason))) return [...faults, notChecked];
   const found = evaluateRules(object, schema, { old });
   warnings.push(...found.warnings);
   return [...faults, ...found.faults];
+}
+
+/** Returns the repeated items of sets and list maps, unless the standing object has some already. */
+function listFaults(object: JsonObject, schema: Structural, old?: JsonObject): readonly FieldFault[] {
+  const repeated = repeatedItems(object, schema);
+  return repeated.length > 0 && old && repeatedItems(old, schema).length > 0 ? [] : repeated;
 }
 
 const usualFinalizers = ['orphan', 'foregroundDeletion', 'kubernetes'];

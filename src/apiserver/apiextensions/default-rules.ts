@@ -1,7 +1,9 @@
 import { ownMember } from '../../base/own.ts';
-import { canonicalJson, isObject, type JsonObject, objectAt } from '../../apimachinery/json.ts';
+import { isObject, type JsonObject, objectAt } from '../../apimachinery/json.ts';
 import { fault, type FieldFault } from '../../apimachinery/status-error.ts';
+import { embeddedFaults } from './embedded-rules.ts';
 import { evaluateRules } from './rule-evaluation.ts';
+import { sorted } from './sorted-value.ts';
 import { isEmbedded, itemsOf, pruned, type Structural } from './structural.ts';
 import { hasRules } from './structural-rules.ts';
 import { valueFaults } from './value-rules.ts';
@@ -27,8 +29,8 @@ function oneDefault(value: unknown, schema: Structural, path: string, isRoot: bo
   const unknown: string[] = [];
   pruned(value, schema, unknown, { isResource: isEmbedded(schema) });
   const faults =
-    unknown.length > 0 ? [fault.invalid(path, sortedDeep(value), 'must not have unknown fields')] : [];
-  const broken = valueFaults(value, schema, { isDefault: true });
+    unknown.length > 0 ? [fault.invalid(path, sorted(value), 'must not have unknown fields')] : [];
+  const broken = [...embeddedFaults(value, schema), ...valueFaults(value, schema)];
   const rules = broken.length > 0 || !hasRules(schema) ? [] : brokenRules(value, schema, isRoot);
   return [
     ...faults,
@@ -46,9 +48,6 @@ function brokenRules(value: unknown, schema: Structural, isRoot: boolean): reado
   const { faults } = evaluateRules(value, schema, { old: value, isRoot: asResource });
   return faults.length > 0 ? faults : evaluateRules(value, schema, { isRoot: asResource }).faults;
 }
-
-/** Returns a value as messages print it: with sorted keys. */
-const sortedDeep = (value: unknown): unknown => JSON.parse(canonicalJson(value));
 
 /** Returns the path of a part of a default. */
 const fieldAt = (path: string, part: string): string =>

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, objectsAt, specOf, stringAt, valueAt } from '../../apimachinery/json.ts';
-import { isFormat } from './value-formats.ts';
+import { isFormatOf } from './value-formats.ts';
 
 const schemaMaps = ['properties', 'patternProperties', 'definitions'];
 const schemaLists = ['allOf', 'anyOf', 'oneOf'];
@@ -15,19 +15,9 @@ function below(schema: JsonObject): readonly JsonObject[] {
   });
 }
 
-const numberFormats = new Map([
-  ['integer', ['int32', 'int64']],
-  ['number', ['float', 'double']],
-]);
-
-function isKnown(type: string, format: string): boolean {
-  if (type === '' || type === 'string') return isFormat(format);
-  return numberFormats.get(type)?.includes(format) ?? false;
-}
-
 function* unknownFormats(schema: JsonObject): Iterable<string> {
   const format = stringAt(schema, 'format');
-  if (format !== '' && !isKnown(stringAt(schema, 'type'), format)) yield format;
+  if (format !== '' && !isFormatOf(stringAt(schema, 'type'), format)) yield format;
   for (const one of below(schema)) yield* unknownFormats(one);
 }
 

@@ -129,7 +129,6 @@ export function withSchemaDefaults(value: unknown, schema: Structural | undefine
 }
 
 const deduced: Shape = { is: 'scalar', scalar: 'any', deduced: true };
-const anything: Shape = { is: 'scalar', scalar: 'any' };
 const text: Shape = { is: 'scalar', scalar: 'string' };
 const metadata: Shape = { is: 'struct', type: 'ObjectMeta', atomic: false };
 const resourceShapes: readonly (readonly [string, Shape])[] = [
@@ -146,14 +145,25 @@ const fieldOf = (name: string, shape: Shape): FieldType => ({
   always: false,
 });
 
-/** What server-side apply has to know of a schema. */
-export function shapeOfSchema(schema: Structural, isResource = false): Shape {
-  if (isIntOrString(schema)) return anything;
+/** Returns what server-side apply has to know of a schema. Follows kube-openapi's `schemaconv`. */
+export const shapeOfSchema = (schema: Structural, isResource = false): Shape =>
+  shapeBelow(schema, { isResource, isPreserved: false });
+
+/** What a schema takes over from the one around it. */
+interface Around {
+  readonly isResource: boolean;
+  /** Whether a schema around it keeps unknown fields: then those below do too. */
+  readonly isPreserved: boolean;
+}
+
+function shapeBelow(schema: Structural, around: Around): Shape {
+  if (isIntOrString(schema)) return deduced;
+  const isPreserved = around.isPreserved || isPreserving(schema);
   switch (schema['type']) {
     case 'object':
-      return objectShape(schema, isResource);
+      return objectShape(schema, { ...around, isPreserved });
     case 'array':
-      return listShape(schema);
+      return listShape(schema, isPreserved);
     case 'string':
       return text;
     case 'boolean':
@@ -166,26 +176,25 @@ export function shapeOfSchema(schema: Structural, isResource = false): Shape {
   }
 }
 
-function objectShape(schema: Structural, isResource: boolean): Shape {
+function objectShape(schema: Structural, { isResource, isPreserved }: Around): Shape {
   const atomic = schema['x-kubernetes-map-type'] === 'atomic';
   const resource = isResource || isEmbedded(schema);
+  const inner = (one: Structural): Shape => shapeBelow(one, { isResource: false, isPreserved });
   const properties = Object.entries(objectAt(schema, 'properties')).filter(
     (one): one is [string, JsonObject] => isObject(one[1]),
   );
   const values = ownMember(schema, 'additionalProperties');
-  if (properties.length === 0 && !resource) {
-    if (isObject(values)) return { is: 'map', of: shapeOfSchema(values), atomic };
-    return atomic ? anything : deduced;
-  }
-  const fields = new Map(properties.map(([name, one]) => [name, fieldOf(name, shapeOfSchema(one))]));
+  if (properties.length === 0 && !resource)
+    return { is: 'map', of: isObject(values) ? inner(values) : deduced, atomic };
+  const fields = new Map(properties.map(([name, one]) => [name, fieldOf(name, inner(one))]));
   if (resource) for (const [name, shape] of resourceShapes) fields.set(name, fieldOf(name, shape));
-  const rest = isPreserving(schema) || values === true ? { rest: deduced } : {};
+  const rest = isPreserved || values === true ? { rest: deduced } : {};
   return { is: 'struct', type: '', atomic, fields, ...rest };
 }
 
-function listShape(schema: Structural): Shape {
+function listShape(schema: Structural, isPreserved: boolean): Shape {
   const items = itemsOf(schema) ?? {};
-  const of = shapeOfSchema(items);
+  const of = shapeBelow(items, { isResource: false, isPreserved });
   const type = stringAt(schema, 'x-kubernetes-list-type');
   if (type === 'set') return { is: 'list', of, merge: { kind: 'set', keys: [] } };
   if (type !== 'map') return { is: 'list', of, merge: { kind: 'atomic', keys: [] } };

@@ -126,6 +126,14 @@ const formats: Readonly<Record<string, Format>> = tableOf({
 export const hasFormat = (value: string, format: string): boolean =>
   ownMember(formats, format.replaceAll('-', ''))?.(value) ?? true;
 
-/** Reports whether schemas of texts may name a format: others are ignored. */
-export const isFormat = (format: string): boolean =>
-  format === 'password' || ownMember(formats, format.replaceAll('-', '')) !== undefined;
+const numberFormats: Readonly<Record<string, readonly string[]>> = tableOf({
+  integer: ['int32', 'int64'],
+  number: ['float', 'double'],
+});
+
+/** Reports whether schemas of a type (empty: of any, or of several) may name a format: others are ignored. */
+export function isFormatOf(type: string, format: string): boolean {
+  if (type === '' || type === 'string')
+    return format === 'password' || ownMember(formats, format.replaceAll('-', '')) !== undefined;
+  return ownMember(numberFormats, type)?.includes(format) ?? false;
+}

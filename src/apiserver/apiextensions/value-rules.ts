@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { ownMember, tableOf } from '../../base/own.ts';
+import { ownMember } from '../../base/own.ts';
+import { regexpFault } from '../../go/regexp-fault.ts';
+import { isGoInteger } from '../../go/go-float.ts';
 import {
-  canonicalJson,
   isObject,
   type JsonObject,
   listAt,
@@ -9,125 +10,163 @@ import {
   objectsAt,
   sameJson,
   stringAt,
-  textOf,
 } from '../../apimachinery/json.ts';
 import { fault, type FieldFault } from '../../apimachinery/status-error.ts';
-import { isEmbedded, isIntOrString, itemsOf, propertyOf, type Structural, valuesOf } from './structural.ts';
-import { hasFormat } from './value-formats.ts';
+import { goQuote } from '../../go/go-quote.ts';
+import { goJson } from '../../go/go-json.ts';
+import { judgeNumber } from './number-rules.ts';
+import { isIntOrString, itemsOf, propertyOf, type Structural, valuesOf } from './structural.ts';
+import { isUnchanged, standingItems } from './unchanged-values.ts';
+import { hasFormat, isFormatOf } from './value-formats.ts';
+import { badValue, Findings } from './value-findings.ts';
 
 /** One value on its way through validation. */
 interface Place {
   readonly path: string;
-  /** The value that stands; absent for a new one. Values that stay the same are not judged again. */
+  /** The value that stands; undefined for a new one. What an update leaves as it is has no faults (ratcheting). */
   readonly old?: unknown;
-  /** Whether the value is part of the default of a schema. */
-  readonly isDefault?: boolean;
 }
-
-/** Returns a path as messages show it; the object itself has none. */
-const shown = (path: string): string => (path === '' ? '<nil>' : path);
-const bodyAt = (path: string): string => `${path} in body`;
-
-const typeName = (value: unknown): string => {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
-  return typeof value;
-};
-
-const bad = (path: string, value: unknown, why: string): FieldFault => fault.invalid(shown(path), value, why);
-
-/** A fault of the type of a value. */
-const wrongType = (path: string, value: unknown, type: string, typeText: string): FieldFault => ({
-  ...bad(path, value, `${bodyAt(path)} must be of type ${type}: ${JSON.stringify(typeText)}`),
-  reason: 'FieldValueTypeInvalid',
-});
 
 /** What a value is validated for. */
 export interface ValueContext {
-  /** The object that stands: what an update leaves as it is is not validated again (ratcheting). */
-  readonly old?: JsonObject | undefined;
-  /** Whether the value is the default of a schema, whose lists may repeat keys. Default: false. */
-  readonly isDefault?: boolean;
+  /** The value that stands. */
+  readonly old?: unknown;
+  /** Path of the value in its object, for the fields of faults. Default: it is the object itself. */
+  readonly prefix?: string;
 }
 
-/** Returns what of a value breaks its schema, in kube-apiserver's words. */
+/** Returns what of a value breaks its schema, in kube-apiserver's words. Follows kube-openapi's `SchemaValidator`. */
 export function valueFaults(
   value: unknown,
   schema: Structural,
-  { old, isDefault = false }: ValueContext = {},
+  { old, prefix = '' }: ValueContext = {},
 ): readonly FieldFault[] {
-  return faultsOf(value, schema, { path: '', isDefault, ...(old && { old }) });
+  const findings = new Findings();
+  judge(value, schema, { path: '', old }, findings);
+  return findings.size === 0 ? [] : findings.faults(prefix);
 }
 
-function faultsOf(value: unknown, schema: Structural, place: Place): FieldFault[] {
-  const { path, old } = place;
-  if (old !== undefined && sameJson(value, old)) return [];
-  if (value === null && schema['nullable'] === true) return [];
-  const type = typeFaults(value, schema, path);
-  if (type.length > 0) return [...type, ...fractionFaults(value, schema, path)];
-  return [
-    ...enumFaults(value, schema, path),
-    ...(typeof value === 'string' ? textFaults(value, schema, path) : []),
-    ...(typeof value === 'number' ? numberFaults(value, schema, path) : []),
-    ...(Array.isArray(value) ? listFaults(value, schema, place) : []),
-    ...(isObject(value) ? objectFaults(value, schema, place) : []),
-    ...junctorFaults(value, schema, path),
-  ];
+function judge(value: unknown, schema: Structural, place: Place, findings: Findings): void {
+  const before = findings.size;
+  judgeAnew(value, schema, place, findings);
+  if (findings.size > before && place.old !== undefined && isUnchanged(value, place.old, schema))
+    findings.cut(before);
 }
 
-/** Returns the second fault of a number with a fraction where an integer belongs. */
-function fractionFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
-  if (typeof value !== 'number' || stringAt(schema, 'type') !== 'integer') return [];
-  return [outOfRange(schema, path)];
+/** Judges a value even if an update leaves it as it was; what is below it is judged only if it changed. */
+function judgeAnew(value: unknown, schema: Structural, place: Place, findings: Findings): void {
+  judgeType(value, schema, place.path, findings);
+  if (value !== null) {
+    judgeJunctors(value, schema, place, findings);
+    judgeByKind(value, schema, place, findings);
+    findings.matches++;
+  }
+  if (Array.isArray(value)) judgeMembersOfList(value, schema, place, findings);
+  judgeEnum(value, schema, place.path, findings);
+  if (isObject(value)) judgeObject(value, schema, place, findings);
 }
 
-function typeFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
-  const found = typeName(value);
-  const allowed = isIntOrString(schema) ? ['integer', 'string'] : [stringAt(schema, 'type')];
-  const [first = ''] = allowed;
-  if (first === '' || allowed.includes(found) || (first === 'number' && found === 'integer')) return [];
-  return [wrongType(path, found, allowed.join(','), found)];
+/** The types that a schema allows; none: any. */
+const typesOf = (schema: Structural): readonly string[] => {
+  if (isIntOrString(schema)) return ['integer', 'string'];
+  const type = stringAt(schema, 'type');
+  return type === '' ? [] : [type];
+};
+
+/** The format of a schema, where its type has that. */
+function formatOf(schema: Structural, types: readonly string[]): string {
+  const format = stringAt(schema, 'format');
+  const [type = ''] = types.length === 1 ? types : [];
+  return format !== '' && isFormatOf(type, format) ? format : '';
 }
 
-/** Reports whether a number becomes the listed integer without its fraction: kube-apiserver compares so. */
-const isCutTo = (value: unknown, listed: unknown): boolean =>
-  typeof value === 'number' && Number.isInteger(listed) && Math.trunc(value) === listed;
-
-function enumFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
-  const values = listAt(schema, 'enum');
-  if (values.length === 0 || values.some((one) => sameJson(one, value) || isCutTo(value, one))) return [];
-  return [fault.unsupported(shown(path), value, values.map(textOf))];
+/** Returns type and format of a value, as Go holds it. */
+function typeOf(value: unknown): readonly [type: string, format: string] {
+  if (value === null) return ['null', ''];
+  if (Array.isArray(value)) return ['array', ''];
+  if (typeof value === 'number') return isGoInteger(value) ? ['integer', 'int64'] : ['number', 'float64'];
+  return [typeof value, ''];
 }
 
-function textFaults(value: string, schema: Structural, path: string): FieldFault[] {
-  const faults: FieldFault[] = [];
+/** Adds a fault of the type of a value. */
+function addWrongType(path: string, value: string, type: string, findings: Findings): void {
+  const { message } = badValue(value, `${path} in body must be of type ${type}: ${goQuote(value)}`);
+  findings.add(path, { reason: 'FieldValueTypeInvalid', message });
+}
+
+function judgeType(value: unknown, schema: Structural, path: string, findings: Findings): void {
+  const types = typesOf(schema);
+  if (value === null) {
+    if (types.length > 0 && schema['nullable'] !== true)
+      addWrongType(path, 'null', types.join(','), findings);
+    else findings.matches++;
+    return;
+  }
+  const format = formatOf(schema, types);
+  if (types.length === 0 && format === '') return;
+  findings.matches++;
+  const expected = expectedOf(value, types, format);
+  if (expected) addWrongType(path, expected.found, expected.type, findings);
+  else findings.matches++;
+}
+
+/** Returns what a value should be and is, unless it is of one of the types. */
+function expectedOf(
+  value: unknown,
+  types: readonly string[],
+  format: string,
+): { readonly type: string; readonly found: string } | undefined {
+  const [type, own] = typeOf(value);
+  if (types.includes(type) || (type === 'integer' && types.includes('number'))) return undefined;
+  if (format === '') return { type: types.join(','), found: type };
+  if (typeof value !== 'string' && !Array.isArray(value)) return { type: format, found: own };
+  const isOfNumbers = types.includes('number') || types.includes('integer');
+  return isOfNumbers ? { type: types.join(','), found: type } : undefined;
+}
+
+function judgeByKind(value: unknown, schema: Structural, { path }: Place, findings: Findings): void {
+  if (typeof value === 'string') {
+    judgeText(value, schema, path, findings);
+    findings.matches++;
+    const format = formatOf(schema, typesOf(schema));
+    if (format !== '') findings.matches++;
+    if (format !== '' && !hasFormat(value, format)) addWrongType(path, value, format, findings);
+  } else if (typeof value === 'number') {
+    const types = typesOf(schema);
+    const [type = ''] = types.length === 1 ? types : [];
+    judgeNumber(value, { schema, type, format: formatOf(schema, types), path }, findings);
+    findings.matches++;
+  }
+}
+
+/** Adds the first of: too long, too short, another text than its pattern says. */
+function judgeText(value: string, schema: Structural, path: string, findings: Findings): void {
   const { maxLength, minLength } = schema;
   // a text has at most as many code points as UTF-16 units
   const isShort = minLength === undefined && (typeof maxLength !== 'number' || value.length <= maxLength);
   const length = isShort ? value.length : Array.from(value).length;
-  if (typeof maxLength === 'number' && length > maxLength) faults.push(fault.tooLong(shown(path), maxLength));
-  if (typeof minLength === 'number' && length < minLength)
-    faults.push(bad(path, value, `${bodyAt(path)} should be at least ${minLength} chars long`));
   const pattern = stringAt(schema, 'pattern');
-  if (pattern !== '' && !matches(pattern, value))
-    faults.push(bad(path, value, `${bodyAt(path)} should match '${pattern}'`));
-  const format = stringAt(schema, 'format');
-  if (format !== '' && !hasFormat(value, format)) faults.push(wrongType(path, value, format, value));
-  return faults;
+  if (typeof maxLength === 'number' && length > maxLength) findings.add(path, fault.tooLong('', maxLength));
+  else if (typeof minLength === 'number' && length < minLength)
+    findings.add(path, badValue(value, `${path} in body should be at least ${minLength} chars long`));
+  else if (pattern !== '' && !matches(pattern, value)) {
+    const wrong = regexpFault(pattern);
+    const shown = wrong === undefined ? pattern : `${pattern}, but pattern is invalid: ${wrong}`;
+    findings.add(path, badValue(value, `${path} in body should match '${shown}'`));
+  }
 }
 
 /** Patterns of schemas, read once; without an expression: it cannot be read. */
 const expressions = new LRUCache<string, { readonly read: RegExp | undefined }>({ max: 2000 });
 
-/** Reports whether a text matches an expression of Go; one that cannot be read matches everything. */
+/** Reports whether a text matches an expression of Go; none matches one that cannot be read. */
 function matches(pattern: string, value: string): boolean {
   let found = expressions.get(pattern);
   if (!found) {
     found = { read: readExpression(pattern) };
     expressions.set(pattern, found);
   }
-  return found.read?.test(value) ?? true;
+  return found.read?.test(value) ?? false;
 }
 
 function readExpression(pattern: string): RegExp | undefined {
@@ -139,181 +178,128 @@ function readExpression(pattern: string): RegExp | undefined {
   }
 }
 
-/** The largest numbers of formats, by type and format; those of integers have as many negative ones and one more. */
-const largest: Readonly<Record<string, number>> = tableOf({
-  'integer int32': 2 ** 31 - 1,
-  integer: 2 ** 63,
-  'integer int64': 2 ** 63,
-  'number float': 3.402_823_466_385_288_6e38,
-});
-
-/** Returns the fault of a number that is too large for its format. Like kube-apiserver, it names no field. */
-function rangeFault(value: number, schema: Structural, path: string): FieldFault | undefined {
-  const [type, format] = [stringAt(schema, 'type'), stringAt(schema, 'format')];
-  const most = ownMember(largest, format === '' ? type : `${type} ${format}`);
-  const isWide = most !== undefined && (value > most || value < -most - (type === 'integer' ? 1 : 0));
-  return isWide ? outOfRange(schema, path) : undefined;
+/** Reports whether a value becomes a listed one where Go converts it: to an integer without its fraction, to a text as a code point. */
+function becomes(value: unknown, listed: unknown): boolean {
+  if (value === null || typeof value !== 'number') return false;
+  if (typeof listed === 'number') return isGoInteger(listed) && Math.trunc(value) === listed;
+  if (typeof listed !== 'string' || !isGoInteger(value)) return false;
+  return listed === (value >= 0 && value <= 0x10_ff_ff ? String.fromCodePoint(value) : '\uFFFD');
 }
 
-/** Returns the fault of a number that its type cannot hold. Like kube-apiserver, it names no field. */
-function outOfRange(schema: Structural, path: string): FieldFault {
-  const [type, format] = [stringAt(schema, 'type'), stringAt(schema, 'format')];
-  const shownFormat = format === '' ? '(default format)' : `with format ${format}`;
-  return bad('', '', `Checked value must be of type ${type} ${shownFormat} in ${path}`);
+function judgeEnum(value: unknown, schema: Structural, path: string, findings: Findings): void {
+  if (value !== null) findings.matches++;
+  const listed = listAt(schema, 'enum');
+  if (listed.length === 0) return;
+  // null is in no list
+  if (value !== null && listed.some((one) => sameJson(one, value) || becomes(value, one))) return;
+  const texts = listed.map((one) => (typeof one === 'string' ? one : goJson(one)));
+  findings.add(path, fault.unsupported('', value, texts));
 }
 
-function numberFaults(value: number, schema: Structural, path: string): FieldFault[] {
-  const faults: FieldFault[] = [];
-  const { maximum, minimum, multipleOf } = schema;
-  const wide = rangeFault(value, schema, path);
-  if (wide !== undefined) faults.push(wide);
-  const [below, above] = [schema['exclusiveMaximum'] === true, schema['exclusiveMinimum'] === true];
-  const at = bodyAt(path);
-  if (typeof maximum === 'number' && (below ? value >= maximum : value > maximum))
-    faults.push(bad(path, value, `${at} should be less than${below ? '' : ' or equal to'} ${maximum}`));
-  if (typeof minimum === 'number' && (above ? value <= minimum : value < minimum))
-    faults.push(bad(path, value, `${at} should be greater than${above ? '' : ' or equal to'} ${minimum}`));
-  if (typeof multipleOf === 'number' && !Number.isInteger(value / multipleOf))
-    faults.push(bad(path, value, `${at} should be a multiple of ${multipleOf}`));
-  return faults;
-}
-
-const tooMany = (path: string, count: number, most: number): FieldFault => ({
-  reason: 'FieldValueTooMany',
-  field: shown(path),
-  message: `Too many: ${count}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`,
-});
-
-function sizeFaults(
-  count: number,
+function judgeSize(
+  { count, what }: { readonly count: number; readonly what: 'Items' | 'Properties' },
   schema: Structural,
   path: string,
-  what: 'Items' | 'Properties',
-): FieldFault[] {
+  findings: Findings,
+): void {
   const [most, least] = [ownMember(schema, `max${what}`), ownMember(schema, `min${what}`)];
-  const few = `${bodyAt(path)} should have at least ${textOf(least)} ${what.toLowerCase()}`;
-  return [
-    ...(typeof most === 'number' && count > most ? [tooMany(path, count, most)] : []),
-    ...(typeof least === 'number' && count < least ? [bad(path, count, few)] : []),
-  ];
+  if (typeof least === 'number' && count < least) {
+    const few = `${path} in body should have at least ${least} ${what.toLowerCase()}`;
+    findings.add(path, badValue(count, few));
+  }
+  if (typeof most === 'number' && count > most) {
+    const message = `Too many: ${count}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`;
+    findings.add(path, { reason: 'FieldValueTooMany', message });
+  }
 }
 
-function listFaults(value: readonly unknown[], schema: Structural, place: Place): FieldFault[] {
-  const { path, old, isDefault = false } = place;
-  const items = itemsOf(schema);
-  const keyed = keysOf(schema);
-  const standing = new Map(
-    keyed && Array.isArray(old) ? old.map((item: unknown) => [keyed(item), item] as const) : [],
-  );
-  return [
-    ...(items
-      ? value.flatMap((item, i) => {
-          const before = keyed && standing.get(keyed(item));
-          return faultsOf(item, items, {
-            path: `${path}[${i}]`,
-            isDefault,
-            ...(before !== undefined && { old: before }),
-          });
-        })
-      : []),
-    ...sizeFaults(value.length, schema, path, 'Items'),
-    ...(keyed && !isDefault ? twinFaults(value, schema, keyed, path) : []),
-  ];
-}
-
-/** How the items of a list are distinguished; absent where they are not. */
-function keysOf(schema: Structural): ((item: unknown) => string) | undefined {
-  const type = schema['x-kubernetes-list-type'];
-  if (type === 'set') return canonicalJson;
-  return type === 'map' ? (item) => canonicalJson(keyPart(item, schema)) : undefined;
-}
-
-const keyPart = (item: unknown, schema: Structural): unknown =>
-  isObject(item)
-    ? Object.fromEntries(
-        (listAt(schema, 'x-kubernetes-list-map-keys') as readonly string[]).map((key) => [
-          key,
-          ownMember(item, key),
-        ]),
-      )
-    : item;
-
-function twinFaults(
+function judgeMembersOfList(
   value: readonly unknown[],
   schema: Structural,
-  keyed: (item: unknown) => string,
-  path: string,
-): FieldFault[] {
-  const seen = new Set<string>();
-  return value.flatMap((item, i) => {
-    const key = keyed(item);
-    const isTwin = seen.has(key);
-    seen.add(key);
-    const part = schema['x-kubernetes-list-type'] === 'map' ? keyPart(item, schema) : item;
-    return isTwin ? [fault.duplicate(`${path}[${i}]`, part)] : [];
-  });
+  { path, old }: Place,
+  findings: Findings,
+): void {
+  const items = itemsOf(schema);
+  if (items) {
+    const standing = old === undefined ? undefined : standingItems(old, schema);
+    for (const [i, item] of value.entries())
+      judge(item, items, { path: `${path}[${i}]`, old: standing?.(item) }, findings);
+  }
+  judgeSize({ count: value.length, what: 'Items' }, schema, path, findings);
+  findings.matches += 2;
 }
 
-function objectFaults(value: JsonObject, schema: Structural, place: Place): FieldFault[] {
-  const { path, old, isDefault = false } = place;
-  const below = (key: string, isDeclared = true): string =>
-    path === '' && isDeclared ? key : `${path}.${key}`;
-  const needed = (listAt(schema, 'required') as readonly string[]).filter(
-    (key) => ownMember(value, key) === undefined,
-  );
-  const nameless = isEmbedded(schema)
-    ? ['apiVersion', 'kind'].filter((key) => stringAt(value, key) === '')
-    : [];
-  return [
-    ...sizeFaults(Object.keys(value).length, schema, path, 'Properties'),
-    ...needed.map((key) => fault.required(below(key))),
-    ...nameless.map((key) =>
-      ownMember(value, key) === '' ? bad(below(key), '', 'must not be empty') : fault.required(below(key)),
-    ),
-    ...Object.entries(value).flatMap(([key, inner]) => {
-      const declared = propertyOf(schema, key);
-      const of = declared ?? valuesOf(schema);
-      const before = isObject(old) ? ownMember(old, key) : undefined;
-      return of
-        ? faultsOf(inner, of, {
-            path: below(key, declared !== undefined),
-            isDefault,
-            ...(before !== undefined && { old: before }),
-          })
-        : [];
-    }),
-  ];
+function judgeObject(value: JsonObject, schema: Structural, { path, old }: Place, findings: Findings): void {
+  judgeSize({ count: Object.keys(value).length, what: 'Properties' }, schema, path, findings);
+  const values = valuesOf(schema);
+  for (const key of Object.keys(value)) {
+    const declared = propertyOf(schema, key);
+    const member = declared ?? values;
+    if (!member) continue;
+    const at = declared && path === '' ? key : `${path}.${key}`;
+    judge(
+      ownMember(value, key),
+      member,
+      { path: at, old: isObject(old) ? ownMember(old, key) : undefined },
+      findings,
+    );
+  }
+  for (const key of listAt(schema, 'required') as readonly string[])
+    if (!Object.hasOwn(value, key)) {
+      const at = `${path}.${key}`;
+      findings.add(at, fault.required(''), `${at} in body is required`);
+    }
+  findings.matches++;
 }
 
 const junctors = ['allOf', 'anyOf', 'oneOf', 'not'];
 
-/** Faults of `allOf`, `anyOf`, `oneOf` and `not`. */
-function junctorFaults(value: unknown, schema: Structural, path: string): FieldFault[] {
-  if (!junctors.some((key) => Object.hasOwn(schema, key))) return [];
-  const failing = (key: string): readonly FieldFault[][] =>
-    objectsAt(schema, key).map((inner) => faultsOf(value, inner, { path }));
-  // like kube-apiserver, it names no field
-  const say = (why: string): FieldFault => bad('', '', `${JSON.stringify(path)} ${why}`);
-  const [all, any, one] = [failing('allOf'), failing('anyOf'), failing('oneOf')];
-  const closest = (of: readonly FieldFault[][]): FieldFault[] =>
-    of.toSorted((a, b) => a.length - b.length)[0] ?? [];
-  const right = one.filter((faults) => faults.length === 0).length;
-  const isNot = ownMember(schema, 'not') !== undefined;
-  return [
-    ...(all.some((faults) => faults.length > 0)
-      ? [say('must validate all the schemas (allOf)'), ...all.flat()]
-      : []),
-    ...(any.length > 0 && any.every((faults) => faults.length > 0)
-      ? [say('must validate at least one schema (anyOf)'), ...closest(any)]
-      : []),
-    ...(one.length > 0 && right === 0
-      ? [say('must validate one and only one schema (oneOf). Found none valid'), ...closest(one)]
-      : []),
-    ...(right > 1
-      ? [say(`must validate one and only one schema (oneOf). Found ${right} valid alternatives`)]
-      : []),
-    ...(isNot && faultsOf(value, objectAt(schema, 'not'), { path }).length === 0
-      ? [say('must not validate the schema (not)')]
-      : []),
-  ];
+/** Adds faults of `anyOf`, `oneOf`, `allOf` and `not`. Follows kube-openapi's `schemaPropsValidator`. */
+function judgeJunctors(value: unknown, schema: Structural, place: Place, findings: Findings): void {
+  findings.matches += 2;
+  if (!junctors.some((key) => Object.hasOwn(schema, key))) return;
+  const judged = (inner: Structural): Findings => {
+    const own = new Findings();
+    judgeAnew(value, inner, place, own);
+    return own;
+  };
+  const name = goQuote(place.path);
+  judgeAny(objectsAt(schema, 'anyOf').map(judged), name, findings);
+  judgeOne(objectsAt(schema, 'oneOf').map(judged), name, findings);
+  const all = objectsAt(schema, 'allOf').map(judged);
+  for (const own of all) findings.merge(own);
+  const right = all.filter(({ size }) => size === 0).length;
+  if (right < all.length)
+    findings.say(`${name} must validate all the schemas (allOf)${right === 0 ? '. None validated' : ''}`);
+  if (ownMember(schema, 'not') !== undefined && judged(objectAt(schema, 'not')).size === 0)
+    findings.say(`${name} must not validate the schema (not)`);
+}
+
+/** Returns the first one of those with the most matches. */
+const closest = (all: readonly Findings[]): Findings | undefined =>
+  all.reduce<Findings | undefined>(
+    (best, one) => (best && best.matches >= one.matches ? best : one),
+    undefined,
+  );
+
+function judgeAny(all: readonly Findings[], name: string, findings: Findings): void {
+  if (all.length === 0) return;
+  const right = all.find(({ size }) => size === 0);
+  if (!right) findings.say(`${name} must validate at least one schema (anyOf)`);
+  const closestOne = right ?? closest(all);
+  if (closestOne) findings.merge(closestOne);
+}
+
+function judgeOne(all: readonly Findings[], name: string, findings: Findings): void {
+  if (all.length === 0) return;
+  const right = all.filter(({ size }) => size === 0);
+  const [first] = right;
+  if (right.length === 1 && first) {
+    findings.merge(first);
+    return;
+  }
+  const found = right.length === 0 ? 'Found none valid' : `Found ${right.length} valid alternatives`;
+  findings.say(`${name} must validate one and only one schema (oneOf). ${found}`);
+  const closestOne = right.length === 0 ? closest(all) : undefined;
+  if (closestOne) findings.merge(closestOne);
 }

@@ -171,6 +171,11 @@ export function readObject(body: Buffer, format: Representation['format'], expec
   );
   if (declared.apiVersion.split('/').length > 2)
     throw unrecognized(expected, `unexpected GroupVersion string: ${declared.apiVersion}`, body);
+  if (expected.custom) {
+    const missing = stringAt(value, 'kind') === '';
+    const text = format === 'json' ? body.toString() : JSON.stringify(value);
+    if (missing) throw unrecognized(expected, `Object 'Kind' is missing in '${text}'`, body);
+  }
   return decodeAs(value, { ...expected, declared }, duplicates, literals);
 }
 
@@ -228,9 +233,9 @@ export function decodeAs(
           `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
         );
   try {
-    if (expected.custom) refuseOtherThanCustom(value, declared, expected, cannot);
-    else refuseOthers(value, { apiVersion, kind }, expected, cannot);
+    if (!expected.custom) refuseOthers(value, { apiVersion, kind }, expected, cannot);
     const { object, strict, empties } = decodeKind(expected, value, literals);
+    if (expected.custom) refuseOtherThanCustom(value, expected);
     const { apiVersion: _a, kind: _k, ...rest } = object;
     return { object: rest, strict: [...withoutUnknown(duplicates, strict), ...strict], empties };
   } catch (reason) {
@@ -289,23 +294,32 @@ function refuseOthers(
   );
 }
 
-/** @throws {StatusError} 400, 422 for an object that is not of the custom kind, or does not name its kind */
-function refuseOtherThanCustom(
-  value: JsonObject,
-  actual: { readonly apiVersion: string; readonly kind: string },
-  { apiVersion, kind }: Expected,
-  cannot: (why: string) => StatusError,
-): void {
-  const missing = actual.kind === '' ? 'Kind' : actual.apiVersion === '' ? 'apiVersion' : undefined;
-  if (missing !== undefined) throw cannot(`Object '${missing}' is missing in '${JSON.stringify(value)}'`);
-  if (actual.apiVersion !== apiVersion)
+/** @throws {StatusError} 400 for an object of another version than the custom kind's, 422 for one of another kind */
+function refuseOtherThanCustom(value: JsonObject, expected: Expected): void {
+  const found = stringAt(value, 'apiVersion');
+  if (found !== expected.apiVersion)
     throw badRequest(
-      `the API version in the data (${actual.apiVersion}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${found}) does not match the expected API version (${expected.apiVersion})`,
     );
-  if (actual.kind !== kind)
-    throw invalid(kind, apiVersion.split('/')[0], nameOf(value), [
-      fault.invalid('kind', actual.kind, `must be ${kind}`),
-    ]);
+  refuseOtherCustom(value, { ...expected, version: shortVersion(found), group: found.split('/')[0] ?? '' });
+}
+
+/** @throws {StatusError} 422 for an object that is not of the custom kind and version */
+export function refuseOtherCustom(
+  value: JsonObject,
+  expected: { readonly group: string; readonly version: string; readonly kind: string },
+): void {
+  const [kind, apiVersion] = [stringAt(value, 'kind'), stringAt(value, 'apiVersion')];
+  const expectedVersion = groupVersionOf(expected);
+  const faults = [
+    ...(kind === expected.kind ? [] : [fault.invalid('kind', kind, `must be ${expected.kind}`)]),
+    ...(apiVersion === expectedVersion
+      ? []
+      : [fault.invalid('apiVersion', apiVersion, `must be ${expectedVersion}`)]),
+  ];
+  if (faults.length === 0) return;
+  const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : '';
+  throw invalid(kind, group, nameOf(value), faults);
 }
 
 /** Decodes an object of another kind first, so that its own faults are reported before the wrong kind. @throws {DecodeError} */

@@ -16,6 +16,7 @@ import { decodeKind, groupVersionOf, type Kind, shapeOf } from '../../apimachine
 import {
   keepManaged,
   manageApply,
+  manageScale,
   manageUpdate,
   onlyTimesDiffer,
   type Writer,
@@ -73,6 +74,8 @@ export interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
+  /** Where the replicas of a scale stand; absent for all other writes. */
+  readonly replicas?: readonly string[];
 }
 
 /**
@@ -271,12 +274,14 @@ export class Registry {
     const old = this.served(entry);
     const rules = this.rulesOf(at.subresource);
     const whole = this.#whole(change(old), old);
-    const managed = manageUpdate(old, withRequiredEmpties(whole, context.empties), this.#type, {
-      writer,
-      now: context.now,
-      reset: rules.reset,
-      forget: context.empties?.has('metadata.managedFields') ?? false,
-    });
+    const managed = at.replicas
+      ? manageScale(old, whole, at.replicas, writer)
+      : manageUpdate(old, withRequiredEmpties(whole, context.empties), this.#type, {
+          writer,
+          now: context.now,
+          reset: rules.reset,
+          forget: context.empties?.has('metadata.managedFields') ?? false,
+        });
     const object = keepManaged(whole, managed);
     return this.#replacement(object, { entry, old, name: at.name, rules }, context);
   }

@@ -1,7 +1,8 @@
+import { goFloat } from '../../go/go-float.ts';
 import { tableOf } from '../../base/own.ts';
 import { goQuote } from '../../go/go-quote.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { goFloat, gate, nanosOf, type Rule, second, when } from './rule.ts';
+import { gate, nanosOf, type Rule, second, when } from './rule.ts';
 
 const topologyPolicies: readonly string[] = ['none', 'best-effort', 'restricted', 'single-numa-node'];
 

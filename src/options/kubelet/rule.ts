@@ -79,11 +79,3 @@ export function when(
         : undefined,
   };
 }
-
-/** Formats a number as Go's `%v`: with an exponent from a million on, and below a ten-thousandth. */
-export function goFloat(value: number): string {
-  const [digits = '', exponent = '0'] = value.toExponential().split('e');
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return String(value);
-  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
-}

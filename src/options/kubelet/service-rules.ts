@@ -1,9 +1,10 @@
+import { goFloat } from '../../go/go-float.ts';
 import { normalize } from 'node:path/posix';
 import { goQuote } from '../../go/go-quote.ts';
 import { imageNameFault, isBareName } from '../../kube/image-reference.ts';
 import { isZeroQuantity, parseQuantity } from '../../kube/resources/quantity.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { goFloat, gate, nanosOf, type Rule, type RuleContext, second, when } from './rule.ts';
+import { gate, nanosOf, type Rule, type RuleContext, second, when } from './rule.ts';
 import { isHugePageResource } from '../../kube/resources/resource-names.ts';
 
 const pullPolicies: readonly string[] = [

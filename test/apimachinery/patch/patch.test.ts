@@ -211,3 +211,10 @@ test.for([
 ] as const)('a directive %s is refused as Go shows it', ([how, shown]) => {
   expect(() => strategicPatch({}, { $patch: how }, 'Pod')).toThrow(`unknown patch type: ${shown} in map: `);
 });
+
+test('a merge patch drops nulls in lists, unless the list replaces an object', () => {
+  const list = [{ b: null, c: 1 }, null];
+  expect(mergePatch({}, { a: list })).toEqual({ a: [{ c: 1 }, null] });
+  expect(mergePatch({ a: [1] }, { a: list })).toEqual({ a: [{ c: 1 }, null] });
+  expect(mergePatch({ a: {} }, { a: list })).toEqual({ a: list });
+});

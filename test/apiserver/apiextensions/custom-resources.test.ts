@@ -180,14 +180,14 @@ test('fields that are not declared are left out, with a warning, an error or sil
   const strict = await post(widget('strict', odd), '?fieldValidation=Strict');
   expect(strict.status).toBe(400);
   expect(seen(strict).message).toBe(
-    'Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "spec.size", unknown field "spec.parts[0].weight"',
+    'Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "spec.parts[0].weight", unknown field "spec.size"',
   );
   expect((await post(widget('silent', odd), '?fieldValidation=Ignore')).headers.warning).toBeUndefined();
 });
 
 test('what is of another kind or version is refused', async () => {
   expect(seen(await post({ ...widget('other'), kind: 'Gadget' })).message).toBe(
-    'Widget.example.com "other" is invalid: kind: Invalid value: "Gadget": must be Widget',
+    'Gadget.example.com "other" is invalid: kind: Invalid value: "Gadget": must be Widget',
   );
   expect(seen(await post({ ...widget('other'), apiVersion: 'example.com/v2' })).message).toBe(
     'the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)',
@@ -265,7 +265,7 @@ test('the scale is read and written by its paths', async () => {
   const patch = (replicas: number): Promise<Answer> => merge('scaled', { spec: { replicas } }, '/scale');
   expect(seen(await patch(4)).spec).toEqual({ replicas: 4 });
   expect(seen(await patch(-1)).message).toContain(
-    'spec.replicas: Invalid value: -1: must be greater than or equal to 0',
+    '.spec.replicas: Invalid value: -1: should be a non-negative integer',
   );
   const put = await call(server, 'PUT', `${path}/scaled/scale`, {
     kind: 'Scale',

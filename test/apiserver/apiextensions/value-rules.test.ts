@@ -38,7 +38,7 @@ test.for([
   [
     { type: 'integer' },
     1e20,
-    '<nil>: Invalid value: "": Checked value must be of type integer (default format) in a',
+    '[a: Invalid value: "number": a in body must be of type integer: "number", <nil>: Invalid value: "": Checked value must be of type integer (default format) in a]',
   ],
   [{ type: 'number', multipleOf: 2 }, 3, 'a: Invalid value: 3: a in body should be a multiple of 2'],
   [
@@ -52,20 +52,31 @@ test.for([
     'a[1]: Invalid value: "integer": a[1] in body must be of type string: "integer"',
   ],
   [
-    { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
-    ['x', 'x'],
-    'a[1]: Duplicate value: "x"',
+    { type: 'integer', minimum: 2.5 },
+    1,
+    '[<nil>: Invalid value: "": Minimum boundary value must be of type integer (default format) in a, a: Invalid value: 1: a in body should be greater than or equal to 2.5]',
   ],
   [
-    {
-      type: 'array',
-      'x-kubernetes-list-type': 'map',
-      'x-kubernetes-list-map-keys': ['n'],
-      items: { type: 'object', properties: { n: { type: 'string' } } },
-    },
-    [{ n: 'x' }, { n: 'x' }],
-    'a[1]: Duplicate value: {"n":"x"}',
+    { type: 'number', minimum: 2.5 },
+    1,
+    'a: Invalid value: 1: a in body should be greater than or equal to 2',
   ],
+  [
+    { type: 'number', multipleOf: 0.5 },
+    2,
+    'a: Invalid value: 0: factor MultipleOf declared for a must be positive: 0',
+  ],
+  [
+    { type: 'integer', format: 'int32' },
+    1.5,
+    '[a: Invalid value: "float64": a in body must be of type int32: "float64", <nil>: Invalid value: "": Checked value must be of type integer with format int32 in a]',
+  ],
+  [
+    { type: 'string', enum: ['x'], nullable: true },
+    null,
+    'a: Unsupported value: null: supported values: "x"',
+  ],
+  [{ type: 'string', format: 'date' }, true, 'a: Invalid value: "": a in body must be of type date: ""'],
   [{ type: 'object', required: ['b'] }, {}, 'a.b: Required value'],
   [
     { type: 'object', additionalProperties: { type: 'string' } },
@@ -100,6 +111,7 @@ test.for([
   [{ type: 'string', pattern: '(?i)^X$' }, 'x'],
   [{ type: 'string', format: 'date-time' }, '2026-01-01T00:00:00Z'],
   [{ type: 'object', oneOf: [{ required: ['b'] }, { required: ['c'] }] }, { b: 1 }],
+  [{ type: 'string', format: 'date' }, []],
 ] as const)('%j takes %j', ([schema, value]) => {
   expect(valueFaults({ a: value }, { type: 'object', properties: { a: schema } })).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { ownMember, setOwn, tableOf } from '../../../base/own.ts';
 import { parseYaml } from '../../../go/yaml/document.ts';
 import { yamlText } from '../../../go/yaml/reader.ts';
-import { decodeAs, duplicateKeys, expectedOf } from '../body.ts';
-import { goStructJson } from '../../../go/go-json.ts';
+import { decodeAs, duplicateKeys, expectedOf, refuseOtherCustom } from '../body.ts';
+import { goJson, goStructJson } from '../../../go/go-json.ts';
 import {
   type Decoded,
   DecodeError,
@@ -228,6 +228,7 @@ function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
     patch.type === 'json'
       ? jsonPatch(whole, patch.value as readonly unknown[])
       : mergePatch(whole, patch.value);
+  if (kind.custom) return customOutcome(isObject(result) ? result : {}, kind);
   const written: JsonObject = isObject(result) ? asWritten(result, patch, kind) : {};
   const shown = (): string => goStructJson(written);
   const expected = { kind: kind.kind, apiVersion: groupVersionOf(kind) };
@@ -235,12 +236,33 @@ function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
     ![undefined, '', expected[key]].includes(written[key] as string);
   if (differs('kind') || differs('apiVersion'))
     return wrongKind(written, kind, (why) => refused(shown(), why));
+  return decodedBy(() => decodeKind(kind, written, literalsOf(patch)), shown);
+}
+
+function decodedBy(decode: () => Decoded, shown: () => string): Outcome {
   try {
-    return { ...decodeKind(kind, written, literalsOf(patch)), shown };
+    return { ...decode(), shown };
   } catch (reason) {
     if (reason instanceof DecodeError) throw refused(shown(), reason.message);
     throw reason;
   }
+}
+
+/** Decodes a patched custom resource. @throws {StatusError} 422 */
+function customOutcome(result: JsonObject, kind: Kind): Outcome {
+  const shown = (): string => goJson(result);
+  for (const key of ['apiVersion', 'kind'] as const) {
+    const value = result[key] ?? '';
+    if (typeof value !== 'string')
+      throw refused(
+        shown(),
+        `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} into Go struct field .${key} of type string`,
+      );
+  }
+  if (stringAt(result, 'kind') === '') throw refused(shown(), `Object 'Kind' is missing in '${shown()}'`);
+  const outcome = decodedBy(() => decodeKind(kind, result), shown);
+  refuseOtherCustom(result, kind);
+  return outcome;
 }
 
 /** Returns the numbers of a patch by their paths in the result. */

@@ -99,7 +99,8 @@ function withValue(object: JsonObject, [key = '', ...rest]: readonly string[], v
 export function rescaled(object: JsonObject, scale: JsonObject, view: ScaleView, kind: Kind): JsonObject {
   const name = nameOf(object);
   const replicas = numberAt(scale, ['spec', 'replicas']) ?? 0;
-  if (replicas < 0)
+  // custom resources have a rule of their own for the field
+  if (replicas < 0 && !kind.custom)
     throw invalid('Scale', 'autoscaling', name, [
       fault.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
     ]);

@@ -170,7 +170,8 @@ export class Scales {
     return (registry, context) => {
       const next = (standing: JsonObject): JsonObject =>
         rescaled(standing, change(scaleOf(standing, view), context), view, kind);
-      return this.#asScale(registry.beginUpdate(target, next, writerOf(call, query), context), view, kind);
+      const at = { ...target, replicas: view.spec };
+      return this.#asScale(registry.beginUpdate(at, next, writerOf(call, query), context), view, kind);
     };
   }
 

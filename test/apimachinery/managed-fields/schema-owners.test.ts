@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/apimachinery/json.ts';
+import { manageScale, manageUpdate } from '../../../src/apimachinery/managed-fields/managed-fields.ts';
+import { shapeOfSchema } from '../../../src/apiserver/apiextensions/structural.ts';
+
+const shape = shapeOfSchema(
+  {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        'x-kubernetes-preserve-unknown-fields': true,
+        properties: { replicas: { type: 'integer' } },
+      },
+    },
+  },
+  true,
+);
+const now = Date.UTC(2026, 0, 2);
+const writer = { manager: 'm', operation: 'Update', apiVersion: 'a/v1' } as const;
+const update = (live: JsonObject | undefined, object: JsonObject): JsonObject =>
+  manageUpdate(live, object, shape, { writer, now, reset: [] });
+const ownersOf = (object: JsonObject): unknown =>
+  (object['metadata'] as { managedFields?: readonly { fieldsV1: unknown }[] }).managedFields;
+
+test('an object without the types of its schema has no owners', () => {
+  expect(ownersOf(update(undefined, { spec: { replicas: 'x' } }))).toBeUndefined();
+  expect(ownersOf(update(undefined, { spec: { replicas: 1 } }))).toMatchObject([{ manager: 'm' }]);
+});
+
+test('a value that is no object any more has no owned parts', () => {
+  const live = update(undefined, { spec: { a: { x: 1 } } });
+  const changed = update(live, { spec: { a: [null] }, metadata: live['metadata'] });
+  expect(ownersOf(changed)).toMatchObject([{ fieldsV1: { 'f:spec': { '.': {}, 'f:a': {} } } }]);
+  expect(JSON.stringify(ownersOf(changed))).not.toContain('f:x');
+});
+
+test('a scale takes replicas from their owner, without a time', () => {
+  const scaler = { manager: 's', operation: 'Update', apiVersion: 'a/v1', subresource: 'scale' } as const;
+  const live = update(undefined, { spec: { replicas: 1 } });
+  const scaled = manageScale(live, { ...live, spec: { replicas: 2 } }, ['spec', 'replicas'], scaler);
+  expect(ownersOf(scaled)).toEqual([
+    {
+      manager: 's',
+      operation: 'Update',
+      apiVersion: 'a/v1',
+      fieldsType: 'FieldsV1',
+      fieldsV1: { 'f:spec': { 'f:replicas': {} } },
+      subresource: 'scale',
+    },
+    expect.objectContaining({ manager: 'm', fieldsV1: { 'f:spec': {} } }),
+  ]);
+});
+
+test('replicas that nobody owns get no owner from a scale', () => {
+  const scaler = { manager: 's', operation: 'Update', apiVersion: 'a/v1', subresource: 'scale' } as const;
+  const live = update(undefined, { spec: { a: 1 } });
+  const scaled = manageScale(live, { ...live, spec: { a: 1, replicas: 2 } }, ['spec', 'replicas'], scaler);
+  expect(ownersOf(scaled)).toEqual(ownersOf(live));
+});

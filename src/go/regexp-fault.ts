@@ -8,6 +8,9 @@ const mistakes: readonly (readonly [text: string, place: RegExp])[] = [
 
 /** Returns what Go says about a regular expression that cannot be compiled; undefined when it can. */
 export function regexpFault(pattern: string): string | undefined {
+  const [, lookaround] = /(?:^|[^\\])(\(\?[=!])/.exec(pattern) ?? [];
+  if (lookaround !== undefined)
+    return `error parsing regexp: invalid or unsupported Perl syntax: \`${lookaround}\``;
   try {
     new RegExp(pattern.replace(/\(\?[a-z]+\)/g, ''), 'u');
     return undefined;

@@ -5,6 +5,8 @@ test.for([
   ['^a(b|c)+$', undefined],
   ['(', 'missing closing ): `(`'],
   ['a)', 'unexpected ): `a)`'],
+  ['^(?!a)', 'invalid or unsupported Perl syntax: `(?!`'],
+  ['\\(?=a', undefined],
   ['[a', 'missing closing ]: `[a`'],
   ['*a', 'missing argument to repetition operator: `*`'],
 ] as const)('%j is read as Go does: %j', ([pattern, why]) => {

@@ -298,6 +298,29 @@ function fill(set: FieldSet, value: unknown, declared: Shape | undefined): void 
   }
 }
 
+/** Returns the set with every declared field that has members below it (structured-merge-diff `EnsureNamedFieldsAreMembers`). */
+export function withNamedFields(set: FieldSet, shape: Shape | undefined): FieldSet {
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of set.children) {
+    const { of, isDeclared } = shapeAt(shape, key);
+    const inner = withNamedFields(child, of);
+    children.set(key, isDeclared ? { member: true, children: inner.children } : inner);
+  }
+  return { member: set.member, children };
+}
+
+/** The shape at a key of a set, and whether it is a declared field. */
+function shapeAt(
+  shape: Shape | undefined,
+  key: string,
+): { readonly of: Shape | undefined; readonly isDeclared: boolean } {
+  if (shape?.is === 'struct') {
+    const field = fieldsIn(shape).get(key.slice(2));
+    return { of: field?.shape ?? shape.rest, isDeclared: field !== undefined };
+  }
+  return { of: shape?.is === 'map' || shape?.is === 'list' ? shape.of : shape, isDeclared: false };
+}
+
 /** The differences between two objects of one shape. */
 export interface Comparison {
   readonly added: FieldSet;

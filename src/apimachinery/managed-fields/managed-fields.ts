@@ -16,6 +16,7 @@ import {
   setOf,
   strip,
   union,
+  withNamedFields,
   writeSet,
 } from './field-set.ts';
 import { type Shape, structOf } from '../api-types.ts';
@@ -251,12 +252,13 @@ export function manageApply(
   },
 ): JsonObject {
   const shape = shapeBy(type);
-  const managed = read(live);
+  const managed = ownersBeforeApply(live, shape, at);
   const own = managed.find((entry) => sameWriter(entry.writer, at.writer));
   const others = managed.filter((entry) => entry !== own);
-  const desired = strip(setOf(bare(config), shape), [...unowned, ...at.reset]);
+  // a name makes sure that the metadata are not owned as a whole
+  const desired = strip(setOf(withMetadata(bare(config), { name: '' }), shape), [...unowned, ...at.reset]);
   const merged = merge(bare(live), bare(config), shape) as JsonObject;
-  const dropped = own ? difference(own.set, desired) : parseSet({});
+  const dropped = own ? difference(withNamedFields(own.set, shape), desired) : parseSet({});
   const owned = others.reduce((set, entry) => union(set, entry.set), desired);
   const pruned = prune(merged, dropped, owned, shape);
   const changed = compare(bare(live), pruned, shape);
@@ -273,11 +275,28 @@ export function manageApply(
   return write(finished, [...after, { writer: at.writer, set: desired, time }]);
 }
 
+/**
+ * Returns the owners before an apply. The fields of an object that nobody owns are those of the manager `before-first-apply`. Follows
+ * `skipNonAppliedManager` (apimachinery).
+ */
+function ownersBeforeApply(
+  live: JsonObject,
+  shape: Shape,
+  { writer, now, reset }: { readonly writer: Writer; readonly now: number; readonly reset: ResetFields },
+): readonly Managed[] {
+  const managed = read(live);
+  if (managed.length > 0 || stringAt(objectAt(live, 'metadata'), 'uid') === '') return managed;
+  const set = strip(compare(bare({}), bare(live), shape).added, [...unowned, ...reset]);
+  const before: Writer = { ...writer, manager: 'before-first-apply', operation: 'Update' };
+  return [{ writer: before, time: seconds(now), set }];
+}
+
 /** Removes dropped fields unless another manager owns them or something below them. */
 function prune(object: JsonObject, dropped: FieldSet, owned: FieldSet, shape: Shape): JsonObject {
   const free = parseSet({});
   let result = free;
   for (const path of paths(dropped)) {
+    if (path.length === 1 && path[0] === 'f:metadata') continue;
     let at: FieldSet | undefined = owned;
     for (const key of path) at = at?.children.get(key);
     if (at && !isEmptySet(at)) continue;

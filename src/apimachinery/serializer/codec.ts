@@ -300,7 +300,8 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
     if (!field || inner === null || inner === undefined) continue;
     const goPath = [place.goPath, embeddedIn(type, name), name].filter(Boolean).join('.');
     const at = { ...place, path, goPath, struct: goName(type) };
-    const read = readUnion(inner, `${type}.${name}`, at) ?? readShape(inner, field.shape, at, reading);
+    const read =
+      readUnion(inner, `${type}.${name}`, at, reading) ?? readShape(inner, field.shape, at, reading);
     const written = writtenOf(field, read);
     if (written !== undefined) setOwn(out, name, written);
     if (written !== read && isObjectOrList(read)) reading.empties.set(path, read);
@@ -315,10 +316,10 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
  *
  * @throws {DecodeError}
  */
-function readUnion(value: unknown, field: string, place: Place): unknown {
+function readUnion(value: unknown, field: string, place: Place, reading: Reading): unknown {
   if (field === 'ManagedFieldsEntry.fieldsV1') return value;
   const open = ownMember(openObjects, field);
-  if (open !== undefined && !isObject(value)) throw cannot(value, place, open);
+  if (open !== undefined && !isObject(value)) reading.fault ??= cannot(value, place, open);
   const union = ownMember(unions, field);
   if (union === undefined || union === 'schema-or-strings') return undefined;
   if (isObject(value)) return readSchema(value, place);

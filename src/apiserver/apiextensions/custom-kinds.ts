@@ -159,7 +159,7 @@ function customType(schema: Structural, version: JsonObject): CustomType {
 function decodeCustom(value: JsonObject, schema: Structural): Decoded {
   const { metadata, strict, empties } = metadataOf(value);
   const unknown: string[] = [];
-  const object = pruned(value, schema, unknown, { isResource: true });
+  const object = pruned(value, schema, unknown, { isResource: true, keepsMetadata: true });
   const whole = withEmbedded(object, schema) as JsonObject;
   return {
     object: { ...whole, metadata },

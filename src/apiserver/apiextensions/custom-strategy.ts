@@ -12,6 +12,7 @@ import {
 } from '../../apimachinery/json.ts';
 import { fault, type FieldFault, qualified, StatusError } from '../../apimachinery/status-error.ts';
 import { bump } from '../registry/deletion.ts';
+import { validateMetadata } from '../registry/metadata-rules.ts';
 import type { Strategy, UpdateRules } from '../registry/strategy.ts';
 import type { WriteContext } from '../request/write-context.ts';
 import { customPrinter } from './custom-columns.ts';
@@ -96,6 +97,10 @@ interface Judged {
   readonly part?: 'all' | 'status';
 }
 
+/** Faults of the metadata, which are reported with those of all kinds, also keep rules from being evaluated. */
+const isBlocked = (object: JsonObject, { kind }: CustomKind, faults: readonly FieldFault[]): boolean =>
+  [...validateMetadata(object, kind), ...faults].some(({ reason }) => blocking.has(reason));
+
 /** Returns what of the values breaks their schema. A status is judged by its part of the schema. */
 function schemaFaults(
   object: JsonObject,
@@ -124,7 +129,7 @@ function objectFaults(
     ...listFaults(object, schema, old),
   ];
   if (!hasRules(schema)) return faults;
-  if (faults.some(({ reason }) => blocking.has(reason))) return [...faults, notChecked];
+  if (isBlocked(object, custom, faults)) return [...faults, notChecked];
   const found = evaluateRules(object, schema, { old });
   warnings.push(...found.warnings);
   return [...faults, ...found.faults];
@@ -168,6 +173,7 @@ export function customStrategy(custom: CustomKind, conversions?: Conversions): S
   return {
     kind,
     defaults: (object) => withSchemaDefaults(object, schema) as JsonObject,
+    appliedDefaults: (object) => withSchemaDefaults(object, schema, { keepsNulls: true }) as JsonObject,
     prepareCreate(object, context) {
       checkServing(kind, context);
       return withMetadata(hasStatus ? withStatus(object, undefined) : object, { generation: 1 });

@@ -97,7 +97,11 @@ class RuleWalk {
         'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations';
       return [fault.internal(`${path}.x-kubernetes-validations`, why)];
     }
-    return compileRules(schema, type).flatMap((rule, i) =>
+    const compiled = compileRules(schema, type);
+    const isBroken = compiled.some(({ main, message }) => main.error ?? message?.error);
+    // messages name types by the place of the rule
+    const own = isBroken ? ruleTypeOf(schema, place.isRoot || isEmbedded(schema)) : undefined;
+    return (own ? compileRules(schema, own) : compiled).flatMap((rule, i) =>
       this.#rule(rule, `${path}.x-kubernetes-validations[${i}]`, place),
     );
   }

@@ -42,7 +42,11 @@ const below = (path: string, key: string): string => (path === '' ? key : `${pat
 /** Where a value stands, and whether it is a resource whatever its schema says. */
 interface Place {
   readonly path?: string;
+  /** The path with keys of maps in brackets, for the metadata of embedded resources. */
+  readonly keyed?: string;
   readonly isResource?: boolean;
+  /** Whether embedded metadata stay as they are, to be decoded. */
+  readonly keepsMetadata?: boolean;
 }
 
 /** Whether a value keeps the members that its schema does not declare. */
@@ -58,35 +62,56 @@ export function pruned(
   value: unknown,
   schema: Structural | undefined,
   unknown: string[],
-  { path = '', isResource = false }: Place = {},
+  { path = '', keyed = '', isResource = false, keepsMetadata = false }: Place = {},
 ): unknown {
   if (Array.isArray(value)) {
     const items = itemsOf(schema);
     if (!items && isPreserving(schema)) return value;
     return value.map((item: unknown, i) =>
-      pruned(item, items, unknown, { path: `${path}[${i}]`, isResource: isEmbedded(items) }),
+      pruned(item, items, unknown, {
+        path: `${path}[${i}]`,
+        keyed: `${keyed}[${i}]`,
+        isResource: isEmbedded(items),
+        keepsMetadata,
+      }),
     );
   }
-  return isObject(value) ? prunedObject(value, schema, unknown, { path, isResource }) : value;
+  return isObject(value)
+    ? prunedObject(value, schema, unknown, { path, keyed, isResource, keepsMetadata })
+    : value;
 }
 
 function prunedObject(
   value: JsonObject,
   schema: Structural | undefined,
   unknown: string[],
-  { path, isResource }: Required<Place>,
+  { path, keyed, isResource, keepsMetadata }: Required<Place>,
 ): JsonObject {
   const out: Draft = {};
   for (const [key, inner] of Object.entries(value)) {
-    const of = propertyOf(schema, key) ?? valuesOf(schema);
+    const declared = propertyOf(schema, key);
+    const of = declared ?? valuesOf(schema);
     const place = below(path, key);
+    const at = { path: place, keyed: declared ? below(keyed, key) : `${keyed}[${key}]`, keepsMetadata };
     if (isResource && resourceFields.has(key))
-      setOwn(out, key, key === 'metadata' && path !== '' ? prunedMetadata(inner, place, unknown) : inner);
-    else if (of) setOwn(out, key, pruned(inner, of, unknown, { path: place, isResource: isEmbedded(of) }));
+      setOwn(out, key, resourceField(key, inner, { ...at, path, keyed: below(keyed, key) }, unknown));
+    else if (of) setOwn(out, key, pruned(inner, of, unknown, { ...at, isResource: isEmbedded(of) }));
     else if (keepsAll(schema)) setOwn(out, key, inner);
     else unknown.push(place);
   }
   return out;
+}
+
+/** Returns the value of a field that all resources have. */
+function resourceField(
+  key: string,
+  value: unknown,
+  { path = '', keyed = '', keepsMetadata = false }: Place,
+  unknown: string[],
+): unknown {
+  if (key !== 'metadata' || path === '') return value;
+  const metadata = prunedMetadata(value, keyed, unknown);
+  return keepsMetadata ? value : metadata;
 }
 
 /** Returns the metadata of an embedded resource with the fields that all objects have. */
@@ -113,17 +138,30 @@ const isDropped = (value: unknown, schema: Structural | undefined): boolean =>
   schema['nullable'] !== true &&
   (ownMember(schema, 'default') ?? null) === null;
 
+/** How defaults are set. */
+interface Defaulting {
+  /** Whether nulls stay that stand for absent members, as in what is applied. Default: false. */
+  readonly keepsNulls?: boolean;
+}
+
 /** Returns the value with the defaults of its schema, and without nulls that stand for absent members. Follows apiextensions-apiserver. */
-export function withSchemaDefaults(value: unknown, schema: Structural | undefined): unknown {
+export function withSchemaDefaults(
+  value: unknown,
+  schema: Structural | undefined,
+  how: Defaulting = {},
+): unknown {
   if (!schema) return value;
-  if (Array.isArray(value)) return value.map((item: unknown) => withSchemaDefaults(item, itemsOf(schema)));
+  if (Array.isArray(value)) {
+    const items = itemsOf(schema);
+    return value.map((item: unknown) => withSchemaDefaults(orDefault(item, items), items, how));
+  }
   if (!isObject(value)) return value;
   const out: Draft = {};
   for (const key of new Set([...Object.keys(value), ...Object.keys(objectAt(schema, 'properties'))])) {
     const declared = propertyOf(schema, key) ?? valuesOf(schema);
     const member = orDefault(ownMember(value, key), declared);
-    if (member !== undefined && !isDropped(member, declared))
-      setOwn(out, key, withSchemaDefaults(member, declared));
+    if (member !== undefined && (how.keepsNulls === true || !isDropped(member, declared)))
+      setOwn(out, key, withSchemaDefaults(member, declared, how));
   }
   return out;
 }

@@ -10,18 +10,13 @@ import {
   jsonFault,
   numberLiterals,
 } from '../../apimachinery/serializer/json-scan.ts';
-import { isObject, type JsonObject, nameOf, stringAt } from '../../apimachinery/json.ts';
+import { isObject, type JsonObject, stringAt } from '../../apimachinery/json.ts';
 import { type CustomType, decodeKind, findByKind, groupVersionOf } from '../../apimachinery/kinds.ts';
 import { mediaTypeOf } from './negotiate.ts';
 import { formats, mediaTypes, type Representation } from './negotiate.ts';
+import { orRefusal, refuseOtherThanCustom } from './other-kind.ts';
 import { ProtobufError, readProtobuf } from '../../apimachinery/serializer/protobuf-body.ts';
-import {
-  badRequest,
-  fault,
-  invalid,
-  StatusError,
-  unsupportedMediaType,
-} from '../../apimachinery/status-error.ts';
+import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/status-error.ts';
 import type { FieldValidation } from './write-options.ts';
 
 /** Maximum size of a body, bytes. */
@@ -82,6 +77,8 @@ export interface Expected {
   readonly fits?: (apiVersion: string) => boolean;
   /** Whether faults are reported without context, as kube-apiserver does for the options of a DELETE. */
   readonly bare?: boolean;
+  /** Whether fields are not validated. Default: false. */
+  readonly isLoose?: boolean;
 }
 
 export interface ReadObject {
@@ -174,9 +171,17 @@ export function readObject(body: Buffer, format: Representation['format'], expec
   if (expected.custom) {
     const missing = stringAt(value, 'kind') === '';
     const text = format === 'json' ? body.toString() : JSON.stringify(value);
-    if (missing) throw unrecognized(expected, `Object 'Kind' is missing in '${text}'`, body);
+    if (missing) throw missingKind({ ...expected, apiVersion: declared.apiVersion }, text, body);
   }
   return decodeAs(value, { ...expected, declared }, duplicates, literals);
+}
+
+/** Returns the refusal of a custom resource that does not name its kind: without field validation it is found while the object is decoded. */
+function missingKind(expected: Expected, text: string, body: Buffer): StatusError {
+  const why = `Object 'Kind' is missing in '${text}'`;
+  if (!expected.isLoose) return unrecognized(expected, why, body);
+  const version = JSON.stringify(shortVersion(expected.apiVersion));
+  return badRequest(`${expected.kind} in version ${version} cannot be handled as a ${expected.kind}: ${why}`);
 }
 
 /** A decoded object and the warnings for its client. */
@@ -189,7 +194,12 @@ export async function readWritten(
   { fieldValidation }: { readonly fieldValidation: FieldValidation },
 ): Promise<WrittenObject> {
   const format = bodyFormat(request, expected.custom !== undefined);
-  const { object, strict, empties } = readObject(await readBody(request), format, expected);
+  const isLoose = fieldValidation === 'Ignore';
+  const body = await readBody(request);
+  const { object, strict, empties } = orRefusal(
+    () => readObject(body, format, { ...expected, isLoose }),
+    (found) => judged(found, fieldValidation, expected),
+  );
   auditOf(request)?.about(object, expected);
   return { object, empties, warnings: judged(strict, fieldValidation, expected) };
 }
@@ -233,9 +243,13 @@ export function decodeAs(
           `${kind} in version ${JSON.stringify(shortVersion(apiVersion))} cannot be handled as a ${expected.kind}: ${why}`,
         );
   try {
+    if (expected.custom && value['apiVersion'] === null)
+      throw badRequest(
+        `${kind} in version "" cannot be handled as a ${expected.kind}: .apiVersion accessor error: <nil> is of the type <nil>, expected string`,
+      );
     if (!expected.custom) refuseOthers(value, { apiVersion, kind }, expected, cannot);
     const { object, strict, empties } = decodeKind(expected, value, literals);
-    if (expected.custom) refuseOtherThanCustom(value, expected);
+    if (expected.custom) refuseOtherThanCustom(value, { ...expected, strict });
     const { apiVersion: _a, kind: _k, ...rest } = object;
     return { object: rest, strict: [...withoutUnknown(duplicates, strict), ...strict], empties };
   } catch (reason) {
@@ -292,34 +306,6 @@ function refuseOthers(
   throw badRequest(
     `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
   );
-}
-
-/** @throws {StatusError} 400 for an object of another version than the custom kind's, 422 for one of another kind */
-function refuseOtherThanCustom(value: JsonObject, expected: Expected): void {
-  const found = stringAt(value, 'apiVersion');
-  if (found !== expected.apiVersion)
-    throw badRequest(
-      `the API version in the data (${found}) does not match the expected API version (${expected.apiVersion})`,
-    );
-  refuseOtherCustom(value, { ...expected, version: shortVersion(found), group: found.split('/')[0] ?? '' });
-}
-
-/** @throws {StatusError} 422 for an object that is not of the custom kind and version */
-export function refuseOtherCustom(
-  value: JsonObject,
-  expected: { readonly group: string; readonly version: string; readonly kind: string },
-): void {
-  const [kind, apiVersion] = [stringAt(value, 'kind'), stringAt(value, 'apiVersion')];
-  const expectedVersion = groupVersionOf(expected);
-  const faults = [
-    ...(kind === expected.kind ? [] : [fault.invalid('kind', kind, `must be ${expected.kind}`)]),
-    ...(apiVersion === expectedVersion
-      ? []
-      : [fault.invalid('apiVersion', apiVersion, `must be ${expectedVersion}`)]),
-  ];
-  if (faults.length === 0) return;
-  const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : '';
-  throw invalid(kind, group, nameOf(value), faults);
 }
 
 /** Decodes an object of another kind first, so that its own faults are reported before the wrong kind. @throws {DecodeError} */

@@ -287,10 +287,14 @@ export class Registry {
   }
 
   /** Returns the client's object with the server-set fields. */
-  #whole(changed: JsonObject, old: JsonObject): JsonObject {
+  #whole(
+    changed: JsonObject,
+    old: JsonObject,
+    defaults: (object: JsonObject) => JsonObject = (object) => this.strategy.defaults(object),
+  ): JsonObject {
     const before = objectAt(old, 'metadata');
     const metadata = objectAt(changed, 'metadata');
-    return withMetadata(this.strategy.defaults(changed), {
+    return withMetadata(defaults(changed), {
       namespace: metadata['namespace'] ?? before['namespace'],
       uid: metadata['uid'] ?? before['uid'],
       creationTimestamp: before['creationTimestamp'],
@@ -405,7 +409,7 @@ export class Registry {
       const object = manageApply({}, withMetadata(config, { name: at.name }), this.#type, {
         ...common,
         reset: this.strategy.createReset,
-        finish: (merged) => this.#bare(this.strategy.defaults(this.decode(merged)), at.namespace),
+        finish: (merged) => this.#bare(this.#appliedDefaults(this.decode(merged)), at.namespace),
       });
       const uid = stringAt(objectAt(config, 'metadata'), 'uid');
       if (uid)
@@ -419,9 +423,13 @@ export class Registry {
     const object = manageApply(old, config, this.#type, {
       ...common,
       reset: rules.reset,
-      finish: (merged) => this.#whole(this.decode(merged), old),
+      finish: (merged) => this.#whole(this.decode(merged), old, (object) => this.#appliedDefaults(object)),
     });
     return this.#replacement(object, { entry, old, name: at.name, rules }, context);
+  }
+
+  #appliedDefaults(object: JsonObject): JsonObject {
+    return this.strategy.appliedDefaults?.(object) ?? this.strategy.defaults(object);
   }
 
   /** Returns the object in Go's normal form. @throws {DecodeError} */

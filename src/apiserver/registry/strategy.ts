@@ -33,6 +33,8 @@ export interface Strategy {
   readonly kind: Kind;
   /** Sets defaults, on create and on update. */
   defaults(object: JsonObject): JsonObject;
+  /** Sets defaults in what an apply has merged. Default: as above. */
+  appliedDefaults?(object: JsonObject): JsonObject;
   prepareCreate(object: JsonObject, context: WriteContext): JsonObject;
   /** Allocates addresses and ports for a new object. @throws {StatusError} */
   allocate?(object: JsonObject, context: WriteContext): JsonObject;

@@ -114,7 +114,8 @@ export class LocalApi {
     const text = typeof patch.body === 'string' ? patch.body : JSON.stringify(patch.body);
     const { type } = patch;
     if (type === 'apply') throw new Error('there is no apply here');
-    return this.change(at, (old) => patched(old, readPatch(Buffer.from(text), type), kind, 'Ignore').object);
+    const how = { fieldValidation: 'Ignore' } as const;
+    return this.change(at, (old) => patched(old, readPatch(Buffer.from(text), type), kind, how).object);
   }
 
   delete(resource: Resource, { namespace = '', name }: ObjectRef, options: DeleteOptions): JsonObject {

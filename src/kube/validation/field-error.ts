@@ -73,7 +73,7 @@ export const notFound = (field: string, value: unknown, detail = ''): FieldError
 export const tooLong = (field: string, mostBytes: number): FieldError => ({
   type: 'Too long',
   field,
-  detail: `may not be more than ${mostBytes} bytes`,
+  detail: `may not be more than ${mostBytes} ${mostBytes === 1 ? 'byte' : 'bytes'}`,
 });
 export const tooMany = (field: string, count: number, most: number): FieldError => ({
   type: 'Too many',

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/apimachinery/json.ts';
-import { manageScale, manageUpdate } from '../../../src/apimachinery/managed-fields/managed-fields.ts';
+import {
+  manageApply,
+  manageScale,
+  manageUpdate,
+} from '../../../src/apimachinery/managed-fields/managed-fields.ts';
 import { shapeOfSchema } from '../../../src/apiserver/apiextensions/structural.ts';
 
 const shape = shapeOfSchema(
@@ -57,4 +61,35 @@ test('replicas that nobody owns get no owner from a scale', () => {
   const live = update(undefined, { spec: { a: 1 } });
   const scaled = manageScale(live, { ...live, spec: { a: 1, replicas: 2 } }, ['spec', 'replicas'], scaler);
   expect(ownersOf(scaled)).toEqual(ownersOf(live));
+});
+
+const apply = (live: JsonObject, config: JsonObject, manager = 'a'): JsonObject =>
+  manageApply(live, config, shape, {
+    writer: { ...writer, manager, operation: 'Apply' },
+    now,
+    force: true,
+    reset: [],
+    finish: (object) => object,
+  });
+const stored = (object: JsonObject): JsonObject => ({
+  ...object,
+  metadata: { ...(object['metadata'] as JsonObject), name: 'x', uid: '1' },
+});
+
+test('what nobody owns is of before-first-apply once something is applied', () => {
+  const applied = apply(stored({ spec: { a: 1 } }), { spec: { b: 1 } });
+  expect(ownersOf(applied)).toMatchObject([
+    { manager: 'a', fieldsV1: { 'f:spec': { 'f:b': {} } } },
+    { manager: 'before-first-apply', operation: 'Update', fieldsV1: { 'f:spec': { '.': {}, 'f:a': {} } } },
+  ]);
+});
+
+test('an apply without fields owns nothing', () => {
+  const live = stored(update(undefined, { spec: { a: 1 } }));
+  expect(ownersOf(apply(live, {}))).toMatchObject([{ manager: 'm' }]);
+});
+
+test('a declared field goes with the last one that was applied below it', () => {
+  const live = stored(apply(stored({ metadata: {} }), { spec: { replicas: 1 } }));
+  expect(apply(live, {})).not.toHaveProperty('spec');
 });

@@ -114,7 +114,8 @@ test.for([
     'strict decoding error: json patch unknown field "[0].x"',
   ],
 ] as const)('a %s patch of a pod is refused in the words of its way: %s', ([type, text, why]) => {
-  const refuse = (): unknown => patched(pod, readPatch(Buffer.from(text), type), pods, 'Strict');
+  const refuse = (): unknown =>
+    patched(pod, readPatch(Buffer.from(text), type), pods, { fieldValidation: 'Strict' });
   expect(refuse).toThrow(why);
 });
 
@@ -192,7 +193,9 @@ test('what is joined to a set of fields and taken away again leaves at most what
 test('a patch that takes the kind away changes nothing about it', () => {
   const kind = builtIn('configmaps');
   const body = readPatch(Buffer.from('{"kind":null,"data":{"a":"1"}}'), 'merge');
-  expect(patched({ metadata: { name: 'x' } }, body, kind, 'Ignore').object).toMatchObject({
+  expect(
+    patched({ metadata: { name: 'x' } }, body, kind, { fieldValidation: 'Ignore' }).object,
+  ).toMatchObject({
     data: { a: '1' },
   });
 });

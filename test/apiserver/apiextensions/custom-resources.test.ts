@@ -189,8 +189,20 @@ test('what is of another kind or version is refused', async () => {
   expect(seen(await post({ ...widget('other'), kind: 'Gadget' })).message).toBe(
     'Gadget.example.com "other" is invalid: kind: Invalid value: "Gadget": must be Widget',
   );
-  expect(seen(await post({ ...widget('other'), apiVersion: 'example.com/v2' })).message).toBe(
+  const otherVersion = await post({ ...widget('other'), apiVersion: 'example.com/v2' });
+  expect(seen(otherVersion).message).toBe(
     'the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)',
+  );
+  expect(otherVersion.headers.warning).toContain('unknown field \\"spec\\"');
+  const { kind: _kind, ...kindless } = widget('other');
+  expect(seen(await post(kindless)).message).toContain(
+    "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{",
+  );
+  expect(seen(await post(kindless, '?fieldValidation=Ignore')).message).toContain(
+    'Widget in version "v1" cannot be handled as a Widget: Object \'Kind\' is missing in',
+  );
+  expect(seen(await post({ ...widget('other'), apiVersion: null })).message).toContain(
+    '.apiVersion accessor error: <nil> is of the type <nil>, expected string',
   );
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { linesOf } from '../../../src/apimachinery/status-error.ts';
+import { pruned, withSchemaDefaults } from '../../../src/apiserver/apiextensions/structural.ts';
 import { embeddedFaults, withEmbedded } from '../../../src/apiserver/apiextensions/embedded-rules.ts';
 
 const schema = {
@@ -54,4 +55,20 @@ test('the kind of an embedded resource is a label but for its case', () => {
   expect(linesOf(faults)).toContain(
     'a.kind: Invalid value: "Po_d": may have mixed case, but should otherwise match: a DNS-1035 label',
   );
+});
+
+test('unknown metadata of resources in a map are named by their key', () => {
+  const unknown: string[] = [];
+  const map = { type: 'object', additionalProperties: schema.properties.a };
+  pruned({ m: { k: { metadata: { odd: 1 } } } }, { type: 'object', properties: { m: map } }, unknown);
+  expect(unknown).toEqual(['m[k].metadata.odd']);
+});
+
+test('nulls in lists get defaults; what is applied keeps all others', () => {
+  const of = {
+    type: 'object',
+    properties: { l: { type: 'array', items: { type: 'integer', default: 1 } }, s: { type: 'string' } },
+  };
+  expect(withSchemaDefaults({ l: [null], s: null }, of)).toEqual({ l: [1] });
+  expect(withSchemaDefaults({ l: [null], s: null }, of, { keepsNulls: true })).toEqual({ l: [1], s: null });
 });

@@ -1,7 +1,8 @@
 import { ownMember, setOwn, tableOf } from '../../../base/own.ts';
 import { parseYaml } from '../../../go/yaml/document.ts';
 import { yamlText } from '../../../go/yaml/reader.ts';
-import { decodeAs, duplicateKeys, expectedOf, refuseOtherCustom } from '../body.ts';
+import { decodeAs, duplicateKeys, expectedOf } from '../body.ts';
+import { refuseOtherCustom } from '../other-kind.ts';
 import { goJson, goStructJson } from '../../../go/go-json.ts';
 import {
   type Decoded,
@@ -24,6 +25,7 @@ import { decodeKind, groupVersionOf, type Kind, shapeOf } from '../../../apimach
 import { jsonPatch, mergePatch } from '../../../apimachinery/patch/patch.ts';
 import {
   badRequest,
+  internalError,
   fault,
   invalid,
   StatusError,
@@ -183,15 +185,24 @@ export interface Patched {
   readonly empties: Empties;
 }
 
+/** What a patch is applied for. */
+export interface PatchContext {
+  readonly fieldValidation: FieldValidation;
+  /** Default: the main resource. */
+  readonly subresource?: string;
+}
+
 /** Applies a patch to the stored object. @throws {StatusError} 400, 422, 500 */
 export function patched(
   standing: JsonObject,
   patch: PatchBody,
   kind: Kind,
-  validation: FieldValidation,
+  { fieldValidation: validation, subresource = '' }: PatchContext,
 ): Patched {
   const { object, strict, empties, shown } =
-    patch.type === 'strategic' ? strategically(standing, patch, kind) : byJson(standing, patch, kind);
+    patch.type === 'strategic'
+      ? strategically(standing, patch, kind)
+      : byJson(standing, patch, kind, subresource === 'status');
   const found = validation === 'Ignore' ? [] : [...patch.strict, ...strict];
   if (validation === 'Strict' && found.length > 0)
     throw refused(shown(), `strict decoding error: ${found.join(', ')}`);
@@ -222,13 +233,13 @@ function strategically(standing: JsonObject, { value }: PatchBody, kind: Kind): 
   return { ...decodeType(squeezed(result, kind.type), kind.type), strict: unknown, shown };
 }
 
-function byJson(standing: JsonObject, patch: PatchBody, kind: Kind): Outcome {
+function byJson(standing: JsonObject, patch: PatchBody, kind: Kind, ofStatus: boolean): Outcome {
   const whole = named(standing, kind);
   const result =
     patch.type === 'json'
       ? jsonPatch(whole, patch.value as readonly unknown[])
       : mergePatch(whole, patch.value);
-  if (kind.custom) return customOutcome(isObject(result) ? result : {}, kind);
+  if (kind.custom) return customOutcome(isObject(result) ? result : {}, kind, ofStatus);
   const written: JsonObject = isObject(result) ? asWritten(result, patch, kind) : {};
   const shown = (): string => goStructJson(written);
   const expected = { kind: kind.kind, apiVersion: groupVersionOf(kind) };
@@ -249,7 +260,7 @@ function decodedBy(decode: () => Decoded, shown: () => string): Outcome {
 }
 
 /** Decodes a patched custom resource. @throws {StatusError} 422 */
-function customOutcome(result: JsonObject, kind: Kind): Outcome {
+function customOutcome(result: JsonObject, kind: Kind, ofStatus: boolean): Outcome {
   const shown = (): string => goJson(result);
   for (const key of ['apiVersion', 'kind'] as const) {
     const value = result[key] ?? '';
@@ -261,7 +272,10 @@ function customOutcome(result: JsonObject, kind: Kind): Outcome {
   }
   if (stringAt(result, 'kind') === '') throw refused(shown(), `Object 'Kind' is missing in '${shown()}'`);
   const outcome = decodedBy(() => decodeKind(kind, result), shown);
-  refuseOtherCustom(result, kind);
+  if (stringAt(result, 'apiVersion') === '')
+    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  // a write of the status takes the kind from the object that stands
+  if (!ofStatus) refuseOtherCustom(result, kind);
   return outcome;
 }
 

@@ -252,7 +252,7 @@ export class ResourceWrites {
     const { target, kind, registry } = exchange;
     const { query, context } = reading;
     const change = (old: JsonObject): JsonObject => {
-      const next = patched(old, read(), kind, query.fieldValidation);
+      const next = patched(old, read(), kind, { ...query, subresource: target.subresource });
       context.warnings.push(...next.warnings);
       context.empties = next.empties;
       return withoutRepeatedOwners(named(next.object, target, kind), context.warnings, true);

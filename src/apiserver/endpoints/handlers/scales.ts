@@ -35,6 +35,7 @@ import {
   rescaled,
   scaleKind,
   scaleOf,
+  withOwners,
   type ScaleView,
 } from './scale-object.ts';
 
@@ -134,7 +135,7 @@ export class Scales {
     if (type === 'apply') return this.#apply(call, view, query, body);
     const patch = readPatch(body, type, query.fieldValidation);
     const begin = this.#update(call, view, query, (standing, context) => {
-      const { object, warnings } = patched(standing, patch, scaleKind, query.fieldValidation);
+      const { object, warnings } = patched(standing, patch, scaleKind, query);
       context.warnings.push(...warnings);
       return named(object, target);
     });
@@ -169,7 +170,7 @@ export class Scales {
     const { target, kind } = call;
     return (registry, context) => {
       const next = (standing: JsonObject): JsonObject =>
-        rescaled(standing, change(scaleOf(standing, view), context), view, kind);
+        rescaled(standing, change(withOwners(scaleOf(standing, view), standing, view), context), view, kind);
       const at = { ...target, replicas: view.spec };
       return this.#asScale(registry.beginUpdate(at, next, writerOf(call, query), context), view, kind);
     };

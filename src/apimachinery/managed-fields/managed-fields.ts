@@ -66,13 +66,20 @@ const unowned: readonly (readonly string[])[] = [
   ['f:metadata', 'f:deletionGracePeriodSeconds'],
 ];
 
+/** Whether two writes are of one owner. An applier is the same in all versions. */
 const sameWriter = (a: Writer, b: Writer): boolean =>
   a.manager === b.manager &&
   a.operation === b.operation &&
-  a.apiVersion === b.apiVersion &&
+  (a.operation === 'Apply' || a.apiVersion === b.apiVersion) &&
   (a.subresource ?? '') === (b.subresource ?? '');
 
+/** Returns the owners of an object's fields; of several entries of one the last counts. */
 function read(object: JsonObject): Managed[] {
+  const all = entriesOf(object);
+  return all.filter((one, i) => all.findLastIndex((other) => sameWriter(one.writer, other.writer)) === i);
+}
+
+function entriesOf(object: JsonObject): Managed[] {
   return objectsAt(objectAt(object, 'metadata'), 'managedFields').map((entry) => ({
     writer: {
       manager: stringAt(entry, 'manager'),
@@ -156,8 +163,9 @@ export function manageUpdate(
 }
 
 /**
- * Returns the object with updated owners after a write of its scale: the writer takes the replicas from those who owned them. Replicas that nobody
- * owns stay without an owner. Follows apimachinery `ScaleHandler`.
+ * Returns the object with updated owners after a write of its scale: the replicas belong to the writer if it changed them, and to nobody if nobody
+ * owned them. Whoever had them by an update has them in an entry without a time from then on, beside its other fields. Follows apimachinery
+ * `ScaleHandler`.
  *
  * @param path where the replicas stand
  */
@@ -170,14 +178,18 @@ export function manageScale(
   const managed = read(live);
   const replicas = pathSet(path.map((key) => `f:${key}`));
   const isOwner = ({ set }: Managed): boolean => !isEmptySet(intersection(set, replicas));
-  if (!managed.some(isOwner) || sameJson(valueAt(live, ...path), valueAt(object, ...path)))
-    return write(object, managed);
-  const own = managed.find((entry) => sameWriter(entry.writer, writer));
-  const rest = managed
-    .filter((entry) => entry !== own)
-    .map((entry) => ({ ...entry, set: difference(entry.set, replicas) }));
-  const next = own && isOwner(own) ? own : { writer, time: '', set: replicas };
-  return write(object, [...rest, next]);
+  const owners = managed.filter(isOwner);
+  const isChanged = !sameJson(valueAt(live, ...path), valueAt(object, ...path));
+  const writers = owners.length > 0 && isChanged ? [writer] : owners.map((entry) => entry.writer);
+  const isLeft = ({ writer: own }: Managed): boolean =>
+    own.operation === 'Apply' && writers.some((one) => sameWriter(one, own));
+  const rest = managed.map((entry) =>
+    isOwner(entry) && !isLeft(entry) ? { ...entry, set: difference(entry.set, replicas) } : entry,
+  );
+  const taken = writers
+    .filter((one) => !owners.some((entry) => isLeft(entry) && sameWriter(entry.writer, one)))
+    .map((one) => ({ writer: { ...one, apiVersion: writer.apiVersion }, time: '', set: replicas }));
+  return write(object, [...rest, ...taken]);
 }
 
 const shapeBy = (type: string | Shape): Shape => (typeof type === 'string' ? structOf(type) : type);

@@ -114,10 +114,14 @@ function keylessText(item: unknown, { keys }: Pick<ListMerge, 'keys'>): string {
   return `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`;
 }
 
+/** Formats a key of a list item. */
+const keyText = (value: unknown): string =>
+  typeof value === 'number' ? goValue(value) : JSON.stringify(value);
+
 /** Returns the identity of a list item; undefined where it has none. */
 function elementOf(item: unknown, merge: ListMerge): string | undefined {
-  if (merge.keys.length === 0) return typeof item === 'object' ? undefined : `[=${JSON.stringify(item)}]`;
+  if (merge.keys.length === 0) return typeof item === 'object' ? undefined : `[=${keyText(item)}]`;
   if (!isObject(item) || isKeyless(item, merge)) return undefined;
   const keys = merge.keys.filter((key) => keyValue(item, key, merge) !== undefined).sort();
-  return `[${keys.map((key) => `${key}=${JSON.stringify(keyValue(item, key, merge))}`).join(',')}]`;
+  return `[${keys.map((key) => `${key}=${keyText(keyValue(item, key, merge))}`).join(',')}]`;
 }

@@ -198,7 +198,7 @@ export async function readWritten(
   const body = await readBody(request);
   const { object, strict, empties } = orRefusal(
     () => readObject(body, format, { ...expected, isLoose }),
-    (found) => judged(found, fieldValidation, expected),
+    (found, apiVersion) => judged(found, fieldValidation, { ...expected, apiVersion }),
   );
   auditOf(request)?.about(object, expected);
   return { object, empties, warnings: judged(strict, fieldValidation, expected) };
@@ -234,7 +234,8 @@ export function decodeAs(
 ): ReadObject {
   const { declared = { apiVersion: stringAt(value, 'apiVersion'), kind: stringAt(value, 'kind') } } =
     expected;
-  const apiVersion = declared.apiVersion.replace(/^\//, '') || expected.apiVersion; // `/v1` is the core group
+  const sent = declared.apiVersion.replace(/^\//, ''); // `/v1` is the core group
+  const apiVersion = expected.custom ? sent : sent || expected.apiVersion;
   const kind = declared.kind || expected.kind;
   const cannot = (why: string): StatusError =>
     expected.bare

@@ -20,7 +20,7 @@ export function refuseOtherThanCustom(
       badRequest(
         `the API version in the data (${found}) does not match the expected API version (${expected.apiVersion})`,
       ),
-      [...metadataFaults(expected.strict), ...undeclaredIn(value, expected)],
+      { apiVersion: found, strict: [...metadataFaults(expected.strict), ...undeclaredIn(value, expected)] },
     );
   try {
     refuseOtherCustom(value, {
@@ -29,7 +29,8 @@ export function refuseOtherThanCustom(
       group: found.split('/')[0] ?? '',
     });
   } catch (reason) {
-    if (reason instanceof StatusError) throw new OtherKind(reason, metadataFaults(expected.strict));
+    if (reason instanceof StatusError)
+      throw new OtherKind(reason, { apiVersion: found, strict: metadataFaults(expected.strict) });
     throw reason;
   }
 }
@@ -38,11 +39,16 @@ export function refuseOtherThanCustom(
 class OtherKind extends Error {
   override readonly name = 'OtherKind';
   readonly refusal: StatusError;
+  readonly apiVersion: string;
   readonly strict: readonly string[];
 
-  constructor(refusal: StatusError, strict: readonly string[]) {
+  constructor(
+    refusal: StatusError,
+    { apiVersion, strict }: { readonly apiVersion: string; readonly strict: readonly string[] },
+  ) {
     super(refusal.message);
     this.refusal = refusal;
+    this.apiVersion = apiVersion;
     this.strict = strict;
   }
 }
@@ -82,11 +88,15 @@ export function refuseOtherCustom(
 }
 
 /** Returns what is read. The refusal of another kind comes with the warnings about its fields. @throws {StatusError} */
-export function orRefusal<T>(read: () => T, judge: (strict: readonly string[]) => readonly string[]): T {
+export function orRefusal<T>(
+  read: () => T,
+  judge: (strict: readonly string[], apiVersion: string) => readonly string[],
+): T {
   try {
     return read();
   } catch (reason) {
-    if (reason instanceof OtherKind) throw withWarnings(reason.refusal, judge(reason.strict));
+    if (reason instanceof OtherKind)
+      throw withWarnings(reason.refusal, judge(reason.strict, reason.apiVersion));
     throw reason;
   }
 }

@@ -93,3 +93,13 @@ test('a declared field goes with the last one that was applied below it', () => 
   const live = stored(apply(stored({ metadata: {} }), { spec: { replicas: 1 } }));
   expect(apply(live, {})).not.toHaveProperty('spec');
 });
+
+test('a scale to the same number takes the replicas out of the entry of their owner', () => {
+  const scaler = { manager: 's', operation: 'Update', apiVersion: 'a/v1', subresource: 'scale' } as const;
+  const live = update(undefined, { spec: { replicas: 1 } });
+  const scaled = manageScale(live, live, ['spec', 'replicas'], scaler);
+  expect(ownersOf(scaled)).toMatchObject([
+    { manager: 'm', fieldsV1: { 'f:spec': { 'f:replicas': {} } } },
+    { manager: 'm', fieldsV1: { 'f:spec': {} } },
+  ]);
+});

@@ -194,7 +194,7 @@ test('what is of another kind or version is refused', async () => {
     'the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)',
   );
   expect(otherVersion.headers.warning).toContain('unknown field \\"spec\\"');
-  const { kind: _kind, ...kindless } = widget('other');
+  const { kind: _kind, ...kindless } = widget('other') as Record<string, unknown>;
   expect(seen(await post(kindless)).message).toContain(
     "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{",
   );

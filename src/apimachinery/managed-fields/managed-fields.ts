@@ -283,7 +283,8 @@ export function manageApply(
   }));
   // an apply that changes nothing leaves the time as it was, or absent
   const time = sameJson(bare(live), pruned) ? (own?.time ?? '') : seconds(at.now);
-  const after = rest.map((entry) => ({ ...entry, set: difference(entry.set, changed.removed) }));
+  const removed = strip(changed.removed, at.reset);
+  const after = rest.map((entry) => ({ ...entry, set: difference(entry.set, removed) }));
   return write(finished, [...after, { writer: at.writer, set: desired, time }]);
 }
 

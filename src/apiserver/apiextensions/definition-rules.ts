@@ -18,6 +18,7 @@ import { schemaFaults } from './schema-rules.ts';
 import { ruleFaultsOf } from './rule-faults.ts';
 import { hasRules, someSchema, structuralFaults } from './structural-rules.ts';
 import { defaultFaults } from './default-rules.ts';
+import { internalVersions } from './internal-versions.ts';
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
@@ -281,7 +282,7 @@ function versionListFaults(versions: readonly JsonObject[]): FieldFault[] {
   const names = versions.map((version) => stringAt(version, 'name'));
   const [first] = names;
   const stored = versions.filter((version) => version['storage'] === true).length;
-  const refuse = (why: string): FieldFault => fault.invalid('spec.versions', versions, why);
+  const refuse = (why: string): FieldFault => fault.invalid('spec.versions', internalVersions(versions), why);
   return [
     ...(new Set(names).size < names.length ? [refuse('must contain unique version names')] : []),
     ...(stored === 1 ? [] : [refuse('must have exactly one version marked as storage version')]),

@@ -5,6 +5,7 @@ import { mostCost } from '../cel/cost/sizes.ts';
 import { type CompiledRule, compileRules } from './rule-programs.ts';
 import { escapedName, type RuleType, ruleTypeOf } from './rule-types.ts';
 import { isEmbedded } from './structural.ts';
+import { shownRule } from './internal-versions.ts';
 
 /** What one rule may cost by estimate, and all rules of a schema together. */
 const mostForRule = 10_000_000;
@@ -172,13 +173,3 @@ function tooCostly(what: string, factor: number): string {
     factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`;
   return `${what} exceeds budget by factor of ${shown} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
 }
-
-/** A rule as messages show it. */
-const shownRule = (rule: JsonObject): JsonObject => ({
-  Rule: stringAt(rule, 'rule'),
-  Message: stringAt(rule, 'message'),
-  MessageExpression: stringAt(rule, 'messageExpression'),
-  Reason: ownMember(rule, 'reason') ?? null,
-  FieldPath: stringAt(rule, 'fieldPath'),
-  OptionalOldSelf: ownMember(rule, 'optionalOldSelf') ?? null,
-});

@@ -168,6 +168,8 @@ export function withSchemaDefaults(
 
 const deduced: Shape = { is: 'scalar', scalar: 'any', deduced: true };
 const text: Shape = { is: 'scalar', scalar: 'string' };
+/** A text with a format: like a time, any scalar may stand for it. */
+const anyScalar: Shape = { is: 'scalar', scalar: 'time' };
 const metadata: Shape = { is: 'struct', type: 'ObjectMeta', atomic: false };
 const resourceShapes: readonly (readonly [string, Shape])[] = [
   ['apiVersion', text],
@@ -203,7 +205,7 @@ function shapeBelow(schema: Structural, around: Around): Shape {
     case 'array':
       return listShape(schema, isPreserved);
     case 'string':
-      return text;
+      return ['', 'byte'].includes(stringAt(schema, 'format')) ? text : anyScalar;
     case 'boolean':
       return { is: 'scalar', scalar: 'boolean' };
     case 'integer':

@@ -1,6 +1,6 @@
 import { type JsonObject, nameOf, stringAt } from '../../apimachinery/json.ts';
 import { groupVersionOf } from '../../apimachinery/kinds.ts';
-import { badRequest, fault, invalid, StatusError } from '../../apimachinery/status-error.ts';
+import { badRequest, fault, invalid, type StatusError } from '../../apimachinery/status-error.ts';
 import { withWarnings } from './exchange.ts';
 
 /** The kind that is expected of an object. */
@@ -22,17 +22,12 @@ export function refuseOtherThanCustom(
       ),
       { apiVersion: found, strict: [...metadataFaults(expected.strict), ...undeclaredIn(value, expected)] },
     );
-  try {
-    refuseOtherCustom(value, {
-      ...expected,
-      version: found.split('/').at(-1) ?? '',
-      group: found.split('/')[0] ?? '',
-    });
-  } catch (reason) {
-    if (reason instanceof StatusError)
-      throw new OtherKind(reason, { apiVersion: found, strict: metadataFaults(expected.strict) });
-    throw reason;
-  }
+  const refusal = refusalOfOther(value, {
+    kind: expected.kind,
+    version: found.split('/').at(-1) ?? '',
+    group: found.split('/')[0] ?? '',
+  });
+  if (refusal) throw new OtherKind(refusal, { apiVersion: found, strict: metadataFaults(expected.strict) });
 }
 
 /** OtherKind is the refusal of an object of another kind or version, once its fields were validated. */
@@ -54,11 +49,11 @@ class OtherKind extends Error {
 }
 
 /** Returns the faults of fields that all kinds have: those of another kind are not known. */
-const metadataFaults = (strict: readonly string[]): readonly string[] =>
+export const metadataFaults = (strict: readonly string[]): readonly string[] =>
   strict.filter((text) => text.startsWith('unknown field "metadata.'));
 
 /** Returns the fields of an object of the kind, but of a version that is not served: it has none but those of all resources. */
-function undeclaredIn(value: JsonObject, { apiVersion, kind }: ExpectedKind): readonly string[] {
+export function undeclaredIn(value: JsonObject, { apiVersion, kind }: ExpectedKind): readonly string[] {
   const isOfKind =
     stringAt(value, 'kind') === kind &&
     stringAt(value, 'apiVersion').split('/')[0] === apiVersion.split('/')[0];
@@ -69,11 +64,11 @@ function undeclaredIn(value: JsonObject, { apiVersion, kind }: ExpectedKind): re
     .map((key) => `unknown field ${JSON.stringify(key)}`);
 }
 
-/** @throws {StatusError} 422 for an object that is not of the custom kind and version */
-export function refuseOtherCustom(
+/** Returns the 422 for an object that is not of the custom kind and version. */
+export function refusalOfOther(
   value: JsonObject,
   expected: { readonly group: string; readonly version: string; readonly kind: string },
-): void {
+): StatusError | undefined {
   const [kind, apiVersion] = [stringAt(value, 'kind'), stringAt(value, 'apiVersion')];
   const expectedVersion = groupVersionOf(expected);
   const faults = [
@@ -82,9 +77,9 @@ export function refuseOtherCustom(
       ? []
       : [fault.invalid('apiVersion', apiVersion, `must be ${expectedVersion}`)]),
   ];
-  if (faults.length === 0) return;
+  if (faults.length === 0) return undefined;
   const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : '';
-  throw invalid(kind, group, nameOf(value), faults);
+  return invalid(kind, group, nameOf(value), faults);
 }
 
 /** Returns what is read. The refusal of another kind comes with the warnings about its fields. @throws {StatusError} */

@@ -16,7 +16,6 @@ import { decodeKind, groupVersionOf, type Kind, shapeOf } from '../../apimachine
 import {
   keepManaged,
   manageApply,
-  manageScale,
   manageUpdate,
   onlyTimesDiffer,
   type Writer,
@@ -28,6 +27,7 @@ import {
   validateMetadataUpdate,
 } from './metadata-rules.ts';
 import { pathSegment } from '../../apimachinery/path-segment.ts';
+import { ownedAfterUpdate } from './owned-fields.ts';
 import { type PendingWrite, performed, type Written } from './pending-write.ts';
 import { type Deleted, type PendingDelete, Remover, subjectOf } from './removal.ts';
 import {
@@ -274,14 +274,12 @@ export class Registry {
     const old = this.served(entry);
     const rules = this.rulesOf(at.subresource);
     const whole = this.#whole(change(old), old);
-    const managed = at.replicas
-      ? manageScale(old, whole, at.replicas, writer)
-      : manageUpdate(old, withRequiredEmpties(whole, context.empties), this.#type, {
-          writer,
-          now: context.now,
-          reset: rules.reset,
-          forget: context.empties?.has('metadata.managedFields') ?? false,
-        });
+    const managed = ownedAfterUpdate(
+      old,
+      whole,
+      { replicas: at.replicas, writer, reset: rules.reset, type: this.#type },
+      context,
+    );
     const object = keepManaged(whole, managed);
     return this.#replacement(object, { entry, old, name: at.name, rules }, context);
   }

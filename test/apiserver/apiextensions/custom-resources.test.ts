@@ -524,3 +524,15 @@ test('the metadata of an embedded resource keep what all objects have', async ()
   });
   expect(made.headers.warning).toBe('299 - "unknown field \\"spec.metadata.odd\\""');
 });
+
+test('a status may name another kind: then its fields have no owner', async () => {
+  await post(widget('foreign'));
+  const answer = await merge('foreign', { kind: 'Gadget', status: { replicas: 1 } }, '/status');
+  expect(answer.status).toBe(200);
+  expect(answer.body).toMatchObject({ kind: 'Widget', status: { replicas: 1 } });
+  expect(answer.body).not.toHaveProperty('metadata.managedFields');
+  const refused = await merge('foreign', { kind: 'Gadget' });
+  expect(seen(refused).message).toContain('kind: Invalid value: "Gadget": must be Widget');
+  const versionless = await merge('foreign', { apiVersion: '' });
+  expect(seen(versionless).message).toContain("Object 'apiVersion' is missing");
+});

@@ -45,7 +45,7 @@ export async function serverOf(connection: ApiConnection): Promise<Server> {
             answer.on('end', () => {
               resolve({
                 status: answer.statusCode ?? 0,
-                body: JSON.parse(Buffer.concat(chunks).toString()) as JsonObject,
+                body: bodyOf(Buffer.concat(chunks).toString()),
                 warnings: warningsOf(answer.headers.warning),
               });
             });
@@ -59,6 +59,15 @@ export async function serverOf(connection: ApiConnection): Promise<Server> {
       agent.destroy();
     },
   };
+}
+
+/** Returns a body; what is no JSON, as the answer to an unknown path, becomes a message. */
+function bodyOf(text: string): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch {
+    return { message: text };
+  }
 }
 
 const warningsOf = (header: string | undefined): readonly string[] =>

@@ -2,7 +2,8 @@ import { ownMember, setOwn, tableOf } from '../../../base/own.ts';
 import { parseYaml } from '../../../go/yaml/document.ts';
 import { yamlText } from '../../../go/yaml/reader.ts';
 import { decodeAs, duplicateKeys, expectedOf } from '../body.ts';
-import { refuseOtherCustom } from '../other-kind.ts';
+import { withWarnings } from '../exchange.ts';
+import { metadataFaults, refusalOfOther, undeclaredIn } from '../other-kind.ts';
 import { goJson, goStructJson } from '../../../go/go-json.ts';
 import {
   type Decoded,
@@ -181,6 +182,8 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 /** The patched object in normalized form. */
 export interface Patched {
   readonly object: JsonObject;
+  /** Whether the object names another kind, as that of a status may. */
+  readonly isOtherKind: boolean;
   readonly warnings: readonly string[];
   readonly empties: Empties;
 }
@@ -199,18 +202,28 @@ export function patched(
   kind: Kind,
   { fieldValidation: validation, subresource = '' }: PatchContext,
 ): Patched {
-  const { object, strict, empties, shown } =
-    patch.type === 'strategic'
-      ? strategically(standing, patch, kind)
-      : byJson(standing, patch, kind, subresource === 'status');
+  const {
+    object,
+    strict,
+    empties,
+    shown,
+    refusal,
+    isOtherKind = false,
+  } = patch.type === 'strategic'
+    ? strategically(standing, patch, kind)
+    : byJson(standing, patch, kind, subresource === 'status');
   const found = validation === 'Ignore' ? [] : [...patch.strict, ...strict];
   if (validation === 'Strict' && found.length > 0)
     throw refused(shown(), `strict decoding error: ${found.join(', ')}`);
+  if (refusal) throw withWarnings(refusal, found);
   const { apiVersion: _a, kind: _k, ...rest } = object;
-  return { object: rest, warnings: found, empties };
+  return { object: rest, warnings: found, empties, isOtherKind };
 }
 
 interface Outcome extends Decoded {
+  /** Why an object of another kind is not taken. */
+  readonly refusal?: StatusError;
+  readonly isOtherKind?: boolean;
   /** Returns the object as shown in error messages. */
   readonly shown: () => string;
 }
@@ -274,9 +287,14 @@ function customOutcome(result: JsonObject, kind: Kind, ofStatus: boolean): Outco
   const outcome = decodedBy(() => decodeKind(kind, result), shown);
   if (stringAt(result, 'apiVersion') === '')
     throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  const refusal = refusalOfOther(result, kind);
+  if (!refusal) return outcome;
+  const undeclared = undeclaredIn(result, { kind: kind.kind, apiVersion: groupVersionOf(kind) });
+  const strict = [...metadataFaults(outcome.strict), ...undeclared];
   // a write of the status takes the kind from the object that stands
-  if (!ofStatus) refuseOtherCustom(result, kind);
-  return outcome;
+  if (!ofStatus) return { ...outcome, strict, refusal };
+  const object = undeclared.length > 0 ? { metadata: objectAt(outcome.object, 'metadata') } : outcome.object;
+  return { ...outcome, object, strict, isOtherKind: true };
 }
 
 /** Returns the numbers of a patch by their paths in the result. */

@@ -255,6 +255,7 @@ export class ResourceWrites {
       const next = patched(old, read(), kind, { ...query, subresource: target.subresource });
       context.warnings.push(...next.warnings);
       context.empties = next.empties;
+      context.isOtherKind = next.isOtherKind;
       return withoutRepeatedOwners(named(next.object, target, kind), context.warnings, true);
     };
     const writer = writerOf(exchange, query.manager);

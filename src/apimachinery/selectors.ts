@@ -2,7 +2,7 @@ import { ownMember, tableOf } from '../base/own.ts';
 import { labelValueRule, qualifiedNameRule } from '../kube/validation/name-rules.ts';
 import { type JsonObject, objectAt, stringAt, textOf, valueAt } from './json.ts';
 import type { LabelSelector } from '../kube/label-selector.ts';
-import type { Kind } from './kinds.ts';
+import { groupVersionOf, type Kind } from './kinds.ts';
 import { badRequest } from './status-error.ts';
 
 /** Reports whether an object is selected. */
@@ -247,14 +247,16 @@ export interface FieldTerm {
   readonly value: string;
 }
 
-/** Splits a field selector; a backslash escapes the next character. @throws {StatusError} 400 */
+/** Splits a field selector into its terms, sorted by their texts; a backslash escapes the next character. @throws {StatusError} 400 */
 export function fieldTerms(text: string): FieldTerm[] {
   const terms = text.match(/(?:\\.|[^,\\]|\\$)+/g) ?? [];
-  return terms.map((term) => {
-    const match = /^((?:\\.|[^=!\\])*)(!=|==|=)(.*)$/.exec(term);
-    if (!match) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
-    const [, field = '', operator, value = ''] = match;
-    return { field, equal: operator !== '!=', value: unescaped(value) };
+  return terms.sort().flatMap((term) => {
+    const match = /^(.*?)(!=|==|=)(.*)$/s.exec(term);
+    if (!match) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    const [, field = '', operator, rest = ''] = match;
+    const value = unescaped(rest);
+    // a term without a field and a value selects everything
+    return field === '' && value === '' ? [] : [{ field, equal: operator !== '!=', value }];
   });
 }
 
@@ -301,7 +303,7 @@ function fieldOf(field: string, kind: Kind): Field | undefined {
 function unselectable(field: string, kind: Kind): string {
   if (kind.kind === 'Job') return `field label ${JSON.stringify(field)} not supported for Job`;
   if (kind.group === 'resource.k8s.io' && selectable[kind.storage])
-    return `field label not supported for ${kind.kind}: ${field}`;
+    return `field label not supported for ${groupVersionOf(kind)}, Kind=${kind.kind}: ${field}`;
   return (selectable[kind.storage] ?? kind.custom)
     ? `field label not supported: ${field}`
     : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;

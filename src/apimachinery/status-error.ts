@@ -201,13 +201,14 @@ export const unsupportedBody = (): StatusError =>
 
 export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
 
-export const tooLargeVersion = (requested: number | string, current: number): StatusError =>
+/** @param retry whether the client is asked to try again, as the cache of objects does; the store itself does not */
+export const tooLargeVersion = (requested: number | string, current: number, retry = true): StatusError =>
   new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     details: {
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-      retryAfterSeconds: 1,
+      ...(retry && { retryAfterSeconds: 1 }),
     },
-    headers: { 'Retry-After': '1' },
+    ...(retry && { headers: { 'Retry-After': '1' } }),
   });
 
 /** A field fault: the reason of the cause, its text and path. */

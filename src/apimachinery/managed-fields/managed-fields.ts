@@ -145,9 +145,10 @@ export function manageUpdate(
     readonly zero?: JsonObject;
   },
 ): JsonObject {
-  const managed = ownersBefore(live, object, at);
-  const isUntracked = live !== undefined && managed.length === 0;
+  const before = ownersBefore(live, object, at);
+  const isUntracked = live !== undefined && before.length === 0;
   if (isUntracked || !areTyped([live, object], type)) return bare(object);
+  const managed = before.filter(({ writer }) => mayOwn(writer, at.writer));
   const compared = comparison(bare(live ?? at.zero ?? zeroOf(type)), bare(object), shapeBy(type));
   if (!compared) return write(object, managed);
   const touched = strip(union(compared.added, compared.modified), at.reset);
@@ -198,6 +199,12 @@ const zeroOf = (type: string | Shape): JsonObject => (typeof type === 'string' ?
 /** Reports whether objects have the types of their schema, as those of built-in kinds always do. No owners are kept for any others. */
 const areTyped = (objects: readonly (JsonObject | undefined)[], type: string | Shape): boolean =>
   typeof type === 'string' || objects.every((object) => typedFaults(object, type, true) === undefined);
+
+/** Reports whether an owner's version can be one of the object that `writer` changes: of the same group, or events of either group. */
+function mayOwn({ apiVersion }: Writer, writer: Writer): boolean {
+  const groups = [apiVersion, writer.apiVersion].map((one) => (one.includes('/') ? one.split('/')[0] : ''));
+  return groups[0] === groups[1] || (groups.includes('events.k8s.io') && groups.includes(''));
+}
 
 /** Compares two objects; undefined when a list has an item without a key, so that owners cannot be told. */
 function comparison(before: JsonObject, after: JsonObject, shape: Shape): Comparison | undefined {
@@ -302,6 +309,17 @@ function ownersBeforeApply(
   const set = strip(compare(bare({}), bare(live), shape).added, [...unowned, ...reset]);
   const before: Writer = { ...writer, manager: 'before-first-apply', operation: 'Update' };
   return [{ writer: before, time: seconds(now), set }];
+}
+
+/** Returns an object with one more owner, who applied a part of it that nobody owns. */
+export function addApplied(
+  object: JsonObject,
+  config: JsonObject,
+  type: string | Shape,
+  { writer, now }: { readonly writer: Writer; readonly now: number },
+): JsonObject {
+  const set = strip(setOf(config, shapeBy(type)), unowned);
+  return write(object, [...read(object), { writer, set, time: seconds(now) }]);
 }
 
 /** Removes dropped fields unless another manager owns them or something below them. */

@@ -22,7 +22,7 @@ import {
   suggestedLevels,
   suggestedSchemas,
 } from './flow-control-policy.ts';
-import { applyOwnStatus, type OwnDeps, putOwn } from './own-objects.ts';
+import { applyOwnStatus, createOwn, type OwnDeps, putOwn } from './own-objects.ts';
 
 const group = 'flowcontrol.apiserver.k8s.io';
 const levels = builtIn('prioritylevelconfigurations', group);
@@ -86,7 +86,10 @@ function ensure(
       ...(!isRight && { spec: object.spec }),
     };
   };
-  putOwn({ ...deps, manager: producer }, kind, object, change);
+  const own = { ...deps, manager: producer };
+  if (kind === schemas)
+    createOwn(own, kind, object, { status: danglingStatus(deps, object), manager: consumer });
+  putOwn(own, kind, object, change);
 }
 
 const markOf = (object: JsonObject): string =>
@@ -109,20 +112,28 @@ function removeUnwanted(store: Store, kind: Kind, names: readonly string[]): voi
       store.delete(kind.storage, key);
 }
 
-/** Sets whether the level of a schema is missing. */
-function setDangling(deps: OwnDeps, schema: JsonObject): void {
+/** Returns the status of a schema, which says whether its level is missing. */
+function danglingStatus(
+  { world }: OwnDeps,
+  schema: JsonObject,
+): { readonly conditions: readonly JsonObject[] } {
   const level = stringAt(objectAt(specOf(schema), 'priorityLevelConfiguration'), 'name');
-  const isThere = deps.world.store.get(levels.storage, level) !== undefined;
-  const state = {
+  const isThere = world.store.get(levels.storage, level) !== undefined;
+  const condition = {
+    type: 'Dangling',
     status: isThere ? 'False' : 'True',
+    lastTransitionTime: seconds(world.clock.now()),
     reason: isThere ? 'Found' : 'NotFound',
     message: `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} ${isThere ? 'and it exists' : 'but there is no such object'}`,
   };
+  return { conditions: [condition] };
+}
+
+/** Sets whether the level of a schema is missing. */
+function setDangling(deps: OwnDeps, schema: JsonObject): void {
+  const status = danglingStatus(deps, schema);
+  const { lastTransitionTime: _time, ...state } = status.conditions[0] ?? {};
   const standing = conditionOf(schema, 'Dangling');
   if (standing && Object.entries(state).every(([key, value]) => ownMember(standing, key) === value)) return;
-  const conditions = [{ type: 'Dangling', ...state, lastTransitionTime: seconds(deps.world.clock.now()) }];
-  applyOwnStatus({ ...deps, manager: consumer }, schemas, {
-    metadata: { name: nameOf(schema) },
-    status: { conditions },
-  });
+  applyOwnStatus({ ...deps, manager: consumer }, schemas, { metadata: { name: nameOf(schema) }, status });
 }

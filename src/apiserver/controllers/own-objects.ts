@@ -21,9 +21,24 @@ const writerOf = (kind: Kind, { manager = 'kube-apiserver' }: OwnDeps): Writer =
 export const ownObject = ({ world }: OwnDeps, kind: Kind, object: JsonObject): JsonObject | undefined =>
   world.store.get(kind.storage, keyOf(namespaceOf(object), nameOf(object)))?.object;
 
-/** Creates an object of the server's own, unless it exists. */
-export function createOwn(deps: OwnDeps, kind: Kind, object: JsonObject): void {
-  putOwn(deps, kind, object, (standing) => standing);
+/**
+ * Creates an object of the server's own, unless it exists.
+ *
+ * @param status the status that another manager applies to a new object
+ */
+export function createOwn(
+  deps: OwnDeps,
+  kind: Kind,
+  object: JsonObject,
+  status?: { readonly status: JsonObject; readonly manager: string },
+): void {
+  if (ownObject(deps, kind, object)) return;
+  const applied = status && {
+    status: status.status,
+    writer: statusWriter(kind, { ...deps, manager: status.manager }),
+  };
+  const context = systemContext(deps.world);
+  deps.resources.registry(kind).createOwn(object, writerOf(kind, deps), context, applied);
 }
 
 /**
@@ -37,18 +52,23 @@ export function putOwn(
   object: JsonObject,
   change: (standing: JsonObject) => JsonObject,
 ): void {
-  const registry = deps.resources.registry(kind);
-  const [namespace, name] = [namespaceOf(object), nameOf(object)];
-  const [standing, writer] = [ownObject(deps, kind, object), writerOf(kind, deps)];
-  if (!standing) registry.create(namespace, object, writer, systemContext(deps.world));
-  else if (change(standing) !== standing)
-    registry.update({ namespace, name, subresource: '' }, change, writer, systemContext(deps.world));
+  const standing = ownObject(deps, kind, object);
+  if (!standing) createOwn(deps, kind, object);
+  else if (change(standing) !== standing) {
+    const at = { namespace: namespaceOf(object), name: nameOf(object), subresource: '' };
+    deps.resources.registry(kind).update(at, change, writerOf(kind, deps), systemContext(deps.world));
+  }
 }
+
+const statusWriter = (kind: Kind, deps: OwnDeps): Writer => ({
+  ...writerOf(kind, deps),
+  operation: 'Apply',
+  subresource: 'status',
+});
 
 /** Applies a status of the server's own, by force. */
 export function applyOwnStatus(deps: OwnDeps, kind: Kind, object: JsonObject): void {
   const at = { namespace: namespaceOf(object), name: nameOf(object), subresource: 'status', force: true };
-  const writer = { ...writerOf(kind, deps), operation: 'Apply', subresource: 'status' } as const;
   const config = { apiVersion: groupVersionOf(kind), kind: kind.kind, ...object };
-  deps.resources.registry(kind).apply(at, config, writer, systemContext(deps.world));
+  deps.resources.registry(kind).apply(at, config, statusWriter(kind, deps), systemContext(deps.world));
 }

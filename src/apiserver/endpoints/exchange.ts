@@ -11,7 +11,8 @@ import {
 import type { Store } from '../storage/store.ts';
 import { listTypes, negotiate, type Representation, wantsPretty } from './negotiate.ts';
 import { isWritable } from '../../apimachinery/serializer/protobuf-writer.ts';
-import { checkKey, type Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import { checkKey } from '../registry/write-checks.ts';
 import type { CustomResources } from '../apiextensions/custom-resources.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { ApiRequest, ResourcePath } from '../request/request.ts';

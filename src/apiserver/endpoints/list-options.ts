@@ -192,8 +192,8 @@ export interface Selection {
 export function listPage(store: Store, selection: Selection, options: ListOptions): Page {
   if (options.continue !== '') return continued(store, selection, options);
   const requested = parseVersion(options.resourceVersion);
-  if (requested > store.version) throw tooLargeVersion(requested, store.version);
   const exact = options.match === 'Exact' || (options.match === '' && options.limit > 0 && requested > 0);
+  if (requested > store.version) throw tooLargeVersion(requested, store.version, !exact);
   const version = exact ? requested : store.version;
   // version 0 is answered from the cache, which does not page
   const limit = options.resourceVersion === '0' ? 0 : options.limit;

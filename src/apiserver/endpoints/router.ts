@@ -316,8 +316,8 @@ const documents = /^\/(version|\.well-known\/openid-configuration|openid\/v1\/jw
 function warnOfKind({ method, raw }: ApiRequest, target: ResourcePath, kind: Kind): void {
   const warning = kind.deprecation ?? deprecatedKinds[`${groupVersionOf(kind)} ${kind.kind}`];
   if (warning === undefined) return;
-  const verbs = subresourceOf(target)?.verbs ?? kind.verbs;
-  if (verbs.includes(verbOf(method, target, new URLSearchParams()))) warnOf(raw, warning);
+  const verbs = target.subresource === '' ? kind.verbs : subresourceOf(target)?.verbs;
+  if (verbs?.includes(verbOf(method, target, new URLSearchParams()))) warnOf(raw, warning);
 }
 
 /** Deprecated kinds. */

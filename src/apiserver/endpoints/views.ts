@@ -5,7 +5,7 @@ import { internalName } from './body.ts';
 import { badRequest, StatusError } from '../../apimachinery/status-error.ts';
 import type { Entry } from '../storage/store.ts';
 import type { Strategy } from '../registry/strategy.ts';
-import { columnsOf, rowOf } from '../printers/table.ts';
+import { columnsOf, hasPrinter, rowOf } from '../printers/table.ts';
 
 /** The view of a request's objects. */
 export interface View {
@@ -25,7 +25,9 @@ export function viewFor(strategy: Strategy, representation: Representation, quer
     include !== 'Metadata' &&
     include !== 'Object'
   )
-    throw badRequest(`unrecognized includeObject value: ${JSON.stringify(include)}`);
+    throw badRequest(
+      `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(include)}: must be 'Metadata', 'Object', 'None', or empty`,
+    );
   return {
     strategy,
     representation,
@@ -81,12 +83,13 @@ export function tableOf(
     if (include === 'Metadata') return partialOf(object, view);
     return withKind(strategy.fromStorage?.(object) ?? object, kind);
   };
+  const rows = objects.map((object) => rowIn(strategy, object, at.now, shown(object)));
   return {
     kind: 'Table',
     apiVersion: metaVersion(representation),
     metadata: at.metadata,
     columnDefinitions: at.columns ? (strategy.printer?.columns ?? columnsOf(kind)) : null,
-    rows: objects.map((object) => rowIn(strategy, object, at.now, shown(object))),
+    rows: rows.length > 0 || strategy.printer || hasPrinter(kind) ? rows : null,
   };
 }
 

@@ -198,6 +198,9 @@ const fallback = printer(cols('Name', 'Created At:date'), (object) => [
   textOf(valueAt(object, 'metadata', 'creationTimestamp')),
 ]);
 
+/** Reports whether a kind has columns of its own. */
+export const hasPrinter = (kind: Kind): boolean => Object.hasOwn(printers, kind.storage);
+
 /** Returns the columns of a kind. */
 export const columnsOf = (kind: Kind): readonly Column[] => (printers[kind.storage] ?? fallback).columns;
 

@@ -8,7 +8,7 @@ import { keepAlive } from '../../base/keep-alive.ts';
 import { zeroTime } from '../../kube/time.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, stringAt, valueAt } from '../../apimachinery/json.ts';
 import { builtIn } from '../../apimachinery/kinds.ts';
-import { checkKey } from '../registry/registry.ts';
+import { checkKey } from '../registry/write-checks.ts';
 import { isTrue } from '../request/request.ts';
 import { countingBytes } from '../request/sent-bytes.ts';
 import {

@@ -23,15 +23,19 @@ export interface KindRules {
   readonly counted?: (object: JsonObject) => unknown;
   /** Yields the errors of an object besides its metadata; `old` is absent for a new one. */
   readonly faults?: (object: JsonObject, old: JsonObject | undefined) => Iterable<FieldError>;
-  /** Whether an update validates the name and the namespace again, as a creation does. Default false. */
-  readonly revalidatesMetadata?: boolean;
+  /** How often an update validates the metadata besides the common checks. Default: their changes, once. */
+  readonly metadataChecks?: MetadataChecks;
   readonly warnings?: (object: JsonObject, old: JsonObject | undefined) => readonly string[];
   readonly status?: StatusRules;
 }
 
+/** Validations of the metadata in an update: of what changed, and of the whole as in a creation. Each reports its faults. */
+export type MetadataChecks = readonly ('changes' | 'whole')[];
+
 /** StatusRules holds what is particular to a kind's status subresource. */
 export interface StatusRules {
   readonly faults?: (object: JsonObject, old: JsonObject) => Iterable<FieldError>;
+  readonly metadataChecks?: MetadataChecks;
   /** Members of the metadata that a status update leaves unchanged, or all of them. Default none. */
   readonly frozenMetadata?: readonly string[] | 'all';
   /** Sets and drops fields before validation. */
@@ -41,6 +45,16 @@ export interface StatusRules {
 
 const causes = (errors: Iterable<FieldError> | undefined): readonly FieldFault[] =>
   [...(errors ?? [])].map(causeOf);
+
+const metadataFaults = (
+  object: JsonObject,
+  old: JsonObject,
+  kind: Kind,
+  checks: MetadataChecks = ['changes'],
+): readonly FieldFault[] =>
+  checks.flatMap((check) =>
+    check === 'whole' ? validateMetadata(object, kind) : validateMetadataUpdate(object, old, kind),
+  );
 
 /** Returns the strategy of a kind by its own rules, and by the common ones for the rest. */
 export function strategyOf(kind: Kind, rules: KindRules): Strategy {
@@ -89,8 +103,7 @@ function updateRules(kind: Kind, rules: KindRules, hasStatus: boolean): Partial<
     },
     validatesMetadata: true,
     validate: (object, old, { empties }) => [
-      ...validateMetadataUpdate(object, old, kind),
-      ...(rules.revalidatesMetadata ? validateMetadata(object, kind) : []),
+      ...metadataFaults(object, old, kind, rules.metadataChecks),
       ...causes(faults?.(withEmpties(object, empties), old)),
     ],
     ...(warnings && { warnings }),
@@ -130,7 +143,7 @@ function statusUpdateRules(kind: Kind, rules: StatusRules): UpdateRules {
     },
     validatesMetadata: true,
     validate: (object, old) => [
-      ...validateMetadataUpdate(object, old, kind),
+      ...metadataFaults(object, old, kind, rules.metadataChecks),
       ...causes(faults?.(object, old)),
     ],
     ...(warnings && { warnings }),

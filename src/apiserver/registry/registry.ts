@@ -1,4 +1,6 @@
 import type { Shape } from '../../apimachinery/api-types.ts';
+import { DecodeError } from '../../apimachinery/serializer/codec.ts';
+import { conversionOf, squeezed } from '../../apimachinery/unstructured.ts';
 import { ownMember } from '../../base/own.ts';
 import {
   type JsonObject,
@@ -14,6 +16,7 @@ import { type DeleteOptions, isFree } from './deletion.ts';
 import { withRequiredEmpties } from './empties.ts';
 import { decodeKind, groupVersionOf, type Kind, shapeOf } from '../../apimachinery/kinds.ts';
 import {
+  addApplied,
   keepManaged,
   manageApply,
   manageUpdate,
@@ -26,17 +29,15 @@ import {
   validateMetadata,
   validateMetadataUpdate,
 } from './metadata-rules.ts';
-import { pathSegment } from '../../apimachinery/path-segment.ts';
 import { ownedAfterUpdate } from './owned-fields.ts';
+import { checkKey, checkVersion, unparsed, withoutServerFields } from './write-checks.ts';
 import { type PendingWrite, performed, type Written } from './pending-write.ts';
 import { type Deleted, type PendingDelete, Remover, subjectOf } from './removal.ts';
 import {
   alreadyExists,
-  badRequest,
   conflict,
   type FieldFault,
   invalid,
-  modified,
   notFound,
   StatusError,
 } from '../../apimachinery/status-error.ts';
@@ -48,18 +49,6 @@ import { seconds } from '../../apimachinery/times.ts';
 
 /** How many names are generated at most for an object until one is free. */
 const nameAttempts = 8;
-
-/** Checks the namespace and name of an object, or of a collection without a name. @throws {StatusError} 400, 500 */
-export function checkKey(kind: Kind, namespace: string, name?: string): void {
-  if (name !== undefined && kind.namespaced && namespace === '')
-    throw badRequest('Namespace parameter required.');
-  const faults = pathSegment(name ?? '', false);
-  if (faults.length > 0)
-    throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${faults.join(';')}`);
-  if (!kind.namespaced || !/^\.\.?$/.test(namespace)) return;
-  const key = [kind.resource, namespace, ...(name === undefined ? [] : [name])].join('/');
-  throw new StatusError(500, '', `invalid key: "/${key}"`);
-}
 
 /** What an update replaces, and its rules. */
 interface Replacement {
@@ -135,43 +124,88 @@ export class Registry {
 
   /** Creates an object without admission. @throws {StatusError} */
   create(namespace: string, original: JsonObject, writer: Writer, context: WriteContext): JsonObject {
-    return performed(this.beginCreate(namespace, original, writer, context)).object;
+    return performed(this.beginCreate({ namespace }, original, writer, context)).object;
   }
 
-  /** Begins to create an object. */
-  beginCreate(namespace: string, original: JsonObject, writer: Writer, context: WriteContext): PendingWrite {
+  /**
+   * Creates a valid object of the server's own: without admission and without validation.
+   *
+   * @param status the status that another manager applies at once
+   * @throws {StatusError}
+   */
+  createOwn(
+    object: JsonObject,
+    writer: Writer,
+    context: WriteContext,
+    status?: { readonly status: JsonObject; readonly writer: Writer },
+  ): JsonObject {
+    const owned = this.#owned(namespaceOf(object), object, writer, context);
+    const write = this.#creation(owned, context, { isValid: true });
+    if (!status) return performed(write).object;
+    const finish = (admitted: JsonObject): JsonObject => {
+      const finished = { ...write.finish(admitted), status: status.status };
+      return addApplied(finished, { status: status.status }, this.#type, { ...status, now: context.now });
+    };
+    return performed({ ...write, finish }).object;
+  }
+
+  /**
+   * Begins to create an object.
+   *
+   * @param at.byUpdate a PUT creates it, which may have a resource version
+   * @throws {StatusError} 500 for a PUT with a version that is no number
+   */
+  beginCreate(
+    { namespace, byUpdate = false }: { readonly namespace: string; readonly byUpdate?: boolean },
+    original: JsonObject,
+    writer: Writer,
+    context: WriteContext,
+  ): PendingWrite {
+    const object = this.#owned(namespace, original, writer, context);
+    const version = stringAt(objectAt(original, 'metadata'), 'resourceVersion');
+    if (byUpdate && !/^\d*$/.test(version)) throw unparsed(version);
+    return this.#creation(object, context, { version, mayBeVersioned: byUpdate });
+  }
+
+  /** Returns a new object with its defaults and the owner of its fields. */
+  #owned(namespace: string, original: JsonObject, writer: Writer, context: WriteContext): JsonObject {
     const bare = this.#bare(this.strategy.defaults(original), namespace);
     const managed = manageUpdate(undefined, withRequiredEmpties(bare, context.empties), this.#type, {
       writer,
       now: context.now,
       reset: this.strategy.createReset,
     });
-    const object = keepManaged(bare, managed);
-    const version = stringAt(objectAt(original, 'metadata'), 'resourceVersion');
-    return this.#creation(object, context, { isVersioned: /^\d*[1-9]\d*$/.test(version) });
+    return keepManaged(bare, managed);
   }
 
   #creation(
     object: JsonObject,
     context: WriteContext,
     {
-      isVersioned = false,
+      version = '',
+      mayBeVersioned = false,
       orUpdate = false,
-    }: { readonly isVersioned?: boolean; readonly orUpdate?: boolean },
+      isValid = false,
+    }: {
+      readonly version?: string;
+      readonly mayBeVersioned?: boolean;
+      readonly orUpdate?: boolean;
+      readonly isValid?: boolean;
+    },
   ): PendingWrite {
-    let version = 0;
+    let allocatedAt = 0;
     return {
       operation: 'CREATE',
       object,
       finish: (admitted) => {
         const prepared = this.strategy.prepareCreate(this.#identified(admitted, context), context);
         const finished = this.strategy.allocate?.(prepared, context) ?? prepared;
-        version = this.#store.version;
-        this.#judgeNew(finished, context);
+        allocatedAt = this.#store.version;
+        if (!isValid) this.#judgeNew(finished, context);
         return finished;
       },
       commit: (finished, effects) => {
-        if (isVersioned && !context.dryRun)
+        if (!mayBeVersioned && !context.dryRun && /^\d*[1-9]\d*$/.test(version))
           throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
         const key = keyOf(namespaceOf(finished), nameOf(finished));
         const standing = this.#store.get(this.#kind.storage, key);
@@ -181,26 +215,21 @@ export class Registry {
             isDeleted: valueAt(standing.object, 'metadata', 'deletionTimestamp') !== undefined,
             isGenerated: stringAt(objectAt(finished, 'metadata'), 'generateName') !== '',
           });
-        if (context.dryRun) return { object: finished, created: true };
+        if (context.dryRun)
+          return {
+            object: withMetadata(finished, { resourceVersion: version || undefined }),
+            created: true,
+          };
         // allocated addresses may be in use by now
-        if (version !== this.#store.version) this.strategy.allocate?.(finished, context);
+        if (allocatedAt !== this.#store.version) this.strategy.allocate?.(finished, context);
         effects?.();
         return { object: this.#put(finished, context), created: true };
       },
     };
   }
 
-  /** Returns a new object without the server-set fields. */
   #bare(object: JsonObject, namespace: string): JsonObject {
-    return withMetadata(object, {
-      namespace: this.#kind.namespaced ? namespace : undefined,
-      uid: undefined,
-      creationTimestamp: undefined,
-      deletionTimestamp: undefined,
-      deletionGracePeriodSeconds: undefined,
-      selfLink: undefined,
-      resourceVersion: undefined,
-    });
+    return withoutServerFields(object, this.#kind.namespaced ? namespace : undefined);
   }
 
   /** Returns a new object with its name, UID and creation time. */
@@ -304,28 +333,6 @@ export class Registry {
     });
   }
 
-  #precondition(changed: JsonObject, old: JsonObject, name: string): void {
-    const [now, before] = [objectAt(changed, 'metadata'), objectAt(old, 'metadata')];
-    const version = stringAt(now, 'resourceVersion');
-    if (version && version !== '0' && version !== before['resourceVersion']) {
-      if (!/^\d+$/.test(version))
-        throw new StatusError(
-          500,
-          '',
-          `strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`,
-        );
-      throw modified(subjectOf(this.#kind, name));
-    }
-    if (!version && !this.strategy.unconditionalUpdate)
-      throw invalid(this.#kind.resource, this.#kind.group, name, [
-        {
-          reason: 'FieldValueInvalid',
-          field: 'metadata.resourceVersion',
-          message: 'Invalid value: 0: must be specified for an update',
-        },
-      ]);
-  }
-
   #replacement(
     object: JsonObject,
     { entry, old, name, rules }: Replacement,
@@ -336,7 +343,7 @@ export class Registry {
       object,
       old,
       finish: (admitted) => {
-        this.#precondition(admitted, old, name);
+        checkVersion(admitted, old, name, this.strategy);
         const prepared = rules.prepare(admitted, old, context);
         const next = rules.allocate?.(prepared, old, context) ?? prepared;
         const finished = withMetadata(next, { resourceVersion: valueAt(old, 'metadata', 'resourceVersion') });
@@ -407,7 +414,7 @@ export class Registry {
       const object = manageApply({}, withMetadata(config, { name: at.name }), this.#type, {
         ...common,
         reset: this.strategy.createReset,
-        finish: (merged) => this.#bare(this.#appliedDefaults(this.decode(merged)), at.namespace),
+        finish: (merged) => this.#bare(this.#appliedDefaults(this.#converted(merged)), at.namespace),
       });
       const uid = stringAt(objectAt(config, 'metadata'), 'uid');
       if (uid)
@@ -421,13 +428,23 @@ export class Registry {
     const object = manageApply(old, config, this.#type, {
       ...common,
       reset: rules.reset,
-      finish: (merged) => this.#whole(this.decode(merged), old, (object) => this.#appliedDefaults(object)),
+      finish: (merged) =>
+        this.#whole(this.#converted(merged), old, (object) => this.#appliedDefaults(object)),
     });
     return this.#replacement(object, { entry, old, name: at.name, rules }, context);
   }
 
   #appliedDefaults(object: JsonObject): JsonObject {
     return this.strategy.appliedDefaults?.(object) ?? this.strategy.defaults(object);
+  }
+
+  /** Returns a merged object in Go's normal form, with the messages of Go's converter. @throws {DecodeError} */
+  #converted(merged: JsonObject): JsonObject {
+    const { custom, type } = this.#kind;
+    if (custom) return this.decode(merged);
+    const { fault } = conversionOf(merged, type);
+    if (fault !== undefined) throw new DecodeError(fault);
+    return this.decode(squeezed(merged, type));
   }
 
   /** Returns the object in Go's normal form. @throws {DecodeError} */

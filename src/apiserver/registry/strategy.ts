@@ -60,6 +60,8 @@ export interface Strategy {
   grace?(object: JsonObject, requested: number | undefined): number;
   /** Whether a DELETE without a propagation policy orphans the dependents. Default false. */
   readonly orphansDependents?: boolean;
+  /** Warning of a DELETE without a propagation policy. */
+  readonly deleteWarning?: string;
   /** Whether DELETE returns the object. */
   readonly deleteReturnsObject: boolean;
   /** Rejects a deletion by throwing. */

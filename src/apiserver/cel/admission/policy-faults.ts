@@ -40,11 +40,10 @@ export const webhookConditionFaults = (holder: JsonObject, path: string): readon
 export function policyExpressionFaults(policy: JsonObject): readonly FieldError[] {
   const spec = specOf(policy);
   const variables = objectsAt(spec, 'variables');
-  const composition = Composition.of(variables, {
-    params: spec['paramKind'] !== undefined,
-    authorizer: true,
-  });
-  const { declarations } = composition;
+  const optional = { params: spec['paramKind'] !== undefined, authorizer: true };
+  const composition = Composition.of(variables, optional);
+  // conditions are decided before there are variables
+  const { declarations } = Composition.of([], optional);
   return [
     ...objectsAt(spec, 'matchConditions').flatMap((one, i) =>
       expressionFaults(`spec.matchConditions[${i}].expression`, stringAt(one, 'expression').trim(), {

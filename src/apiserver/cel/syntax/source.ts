@@ -40,6 +40,8 @@ export function problemText(text: string, problems: readonly Problem[]): string 
     .map(({ at, message }) => ({ ...lineOf(text, at), message }))
     .sort((a, b) => a.line - b.line || a.column - b.column);
   const texts = placed.map(({ line, column, message }) => {
+    // an empty text has no first column
+    if (text === '') return `ERROR: <input>:1:0: ${message}`;
     const source = lines[line - 1];
     return `ERROR: <input>:${line}:${column + 1}: ${message}${source === undefined ? '' : snippet(source, column)}`;
   });

@@ -1,3 +1,4 @@
+import { goFloat } from '../../../go/go-float.ts';
 import { goQuote } from '../../../go/go-quote.ts';
 import { typeText } from '../check/types.ts';
 import {
@@ -21,12 +22,7 @@ const perSecond = 1_000_000_000n;
 export function doubleText(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
-  if (Object.is(value, -0)) return '-0';
-  const [digits = '', exponent = '0'] = value.toExponential().split('e');
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return plainText(value);
-  const sign = power < 0 ? '-' : '+';
-  return `${digits}e${sign}${String(Math.abs(power)).padStart(2, '0')}`;
+  return Object.is(value, -0) ? '-0' : goFloat(value);
 }
 
 /** Formats a double without an exponent. */

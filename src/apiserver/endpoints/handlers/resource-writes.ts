@@ -38,7 +38,8 @@ import {
   readPatch,
 } from './patch-request.ts';
 import type { Written } from '../../registry/pending-write.ts';
-import { checkKey } from '../../registry/registry.ts';
+import type { DeleteOptions } from '../../registry/deletion.ts';
+import { checkKey } from '../../registry/write-checks.ts';
 import { withoutRepeatedOwners } from '../../registry/metadata-rules.ts';
 import { auditOf } from '../../request/audit-record.ts';
 import type { ResourcePath } from '../../request/request.ts';
@@ -77,14 +78,19 @@ function named(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject
   return inNamespace(object, target, kind);
 }
 
-function checkUid(object: JsonObject, old: JsonObject, target: ResourcePath, kind: Kind): void {
+function checkUid(
+  object: JsonObject,
+  old: JsonObject,
+  { target, kind }: Pick<Exchange, 'target' | 'kind'>,
+  { dryRun }: WriteContext,
+): void {
   const uid = stringAt(objectAt(object, 'metadata'), 'uid');
   const found = stringAt(objectAt(old, 'metadata'), 'uid');
   if (uid === '' || uid === found) return;
   throw new StatusError(
     409,
     'Conflict',
-    `Operation cannot be fulfilled on ${kind.group ? `${kind.resource}.${kind.group}` : kind.resource} "${target.name}": StorageError: invalid object, Code: 4, Key: /registry/${kind.resource}/${keyIn(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
+    `Operation cannot be fulfilled on ${kind.group ? `${kind.resource}.${kind.group}` : kind.resource} "${target.name}": StorageError: invalid object, Code: 4, Key: ${dryRun ? '' : '/registry'}/${kind.resource}/${keyIn(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
     { details: { name: target.name, ...(kind.group && { group: kind.group }), kind: kind.resource } },
   );
 }
@@ -131,12 +137,12 @@ export class ResourceWrites {
     });
   }
 
-  #create(exchange: Exchange, body: JsonObject, reading: Reading): Promise<Written> {
+  #create(exchange: Exchange, body: JsonObject, reading: Reading, byUpdate = false): Promise<Written> {
     const { target, registry } = exchange;
     const writer = writerOf(exchange, reading.query.manager);
     this.#warnOfIdleKind(exchange, body, reading.context);
     return admitted(this.#deps.admission, requestOf(exchange, reading, nameOf(body)), () =>
-      registry.beginCreate(target.namespace, body, writer, reading.context),
+      registry.beginCreate({ namespace: target.namespace, byUpdate }, body, writer, reading.context),
     );
   }
 
@@ -152,11 +158,11 @@ export class ResourceWrites {
       const { context } = reading;
       const body = withoutRepeatedOwners(named(object, target, kind), context.warnings);
       if (!target.subresource && strategy.createOnUpdate && !this.#isStored(exchange)) {
-        checkUid(body, {}, target, kind);
-        return this.#create(exchange, withMetadata(body, { resourceVersion: undefined }), reading);
+        checkUid(body, {}, exchange, context);
+        return this.#create(exchange, body, reading, true);
       }
       const change = (old: JsonObject): JsonObject => {
-        checkUid(body, old, target, kind);
+        checkUid(body, old, exchange, context);
         return body;
       };
       const writer = writerOf(exchange, reading.query.manager);
@@ -270,14 +276,17 @@ export class ResourceWrites {
     const body = await readDeleteBody(request.raw);
     const options = readDeleteOptions(body, request.query);
     const context = contextOf(this.#deps.world, request, options.dryRun);
+    const { warnings } = context;
+    warnings.push(...deleteWarnings(exchange, options));
     const { object, deleted } = await admittedDelete(
       this.#deps.admission,
       requestOf(exchange, { context, options: body ?? {} }),
       () => registry.beginDelete(target.namespace, target.name, options, context),
-    );
+    ).catch((reason: unknown) => {
+      throw withWarnings(reason, warnings);
+    });
     await this.#deps.world.store.settled();
     const status = !deleted && options.withDependents ? 202 : 200;
-    const { warnings } = context;
     if (!deleted || strategy.deleteReturnsObject)
       return sendObject(exchange, context.now, { status, body: object, representation, warnings });
     return send(exchange, { status: 200, body: deletedStatus(kind, object), representation, warnings });
@@ -290,6 +299,7 @@ export class ResourceWrites {
     const body = await readDeleteBody(request.raw);
     const options = readDeleteOptions(body, request.query);
     const context = contextOf(this.#deps.world, request, options.dryRun);
+    context.warnings.push(...deleteWarnings(exchange, options));
     await loadListed(this.#deps.world.store, selection, { options: listOptions, strategy });
     const { entries, metadata } = listPage(this.#deps.world.store, selection, listOptions);
     for (const { object } of entries) {
@@ -306,9 +316,12 @@ export class ResourceWrites {
     await this.#deps.world.store.settled();
     const view = viewFor(strategy, representation, request.query);
     const list = listBody(entries, view, metadata, context.now);
-    return send(exchange, { status: 200, body: list, representation });
+    return send(exchange, { status: 200, body: list, representation, warnings: context.warnings });
   }
 }
+
+const deleteWarnings = ({ strategy }: Exchange, { propagation }: DeleteOptions): readonly string[] =>
+  propagation === undefined && strategy.deleteWarning !== undefined ? [strategy.deleteWarning] : [];
 
 /** Returns the admission attributes of a request. */
 const requestOf = (

@@ -51,7 +51,7 @@ export const mutatingPolicyStrategy: Strategy = strategyOf(builtIn('mutatingadmi
     else yield* oneOf('spec.reinvocationPolicy', again, ['IfNeeded', 'Never']);
     yield* policyExpressionFaults(policy);
   },
-  revalidatesMetadata: true,
+  metadataChecks: ['whole'],
 });
 
 /** Strategy of bindings of mutating admission policies. */
@@ -60,7 +60,7 @@ export const mutatingBindingStrategy: Strategy = strategyOf(
   {
     defaults: (binding) => withMatchDefaults(binding, 'matchResources'),
     faults: (binding) => bindingFaults(binding, true),
-    revalidatesMetadata: true,
+    metadataChecks: ['whole'],
     counted: specOf,
   },
 );

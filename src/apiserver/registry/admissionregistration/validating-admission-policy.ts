@@ -97,7 +97,7 @@ function* statusFaults(policy: JsonObject): Faults {
 export const validatingPolicyStrategy: Strategy = strategyOf(builtIn('validatingadmissionpolicies', group), {
   defaults: (policy) => withMatchDefaults(policy, 'matchConstraints', { failurePolicy: 'Fail' }),
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['whole'],
   status: { faults: statusFaults, frozenMetadata: 'all' },
 });
 
@@ -126,7 +126,7 @@ export const validatingBindingStrategy: Strategy = strategyOf(
       yield* bindingFaults(binding, false);
       yield* actionFaults('spec.validationActions', listAt(specOf(binding), 'validationActions').map(textOf));
     },
-    revalidatesMetadata: true,
+    metadataChecks: ['whole'],
     counted: specOf,
   },
 );

@@ -15,7 +15,7 @@ function configurations(resource: string, isMutating: boolean): Strategy {
       return hooks.length === 0 ? one : { ...one, webhooks: hooks.map((hook) => hookDefaults(hook, more)) };
     },
     faults: (one, old) => configurationFaults(one, old, isMutating),
-    revalidatesMetadata: true,
+    metadataChecks: ['whole'],
   });
 }
 

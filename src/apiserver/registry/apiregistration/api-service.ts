@@ -96,7 +96,7 @@ export const apiServiceStrategy: Strategy = strategyOf(builtIn('apiservices', 'a
           },
         },
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
   status: {
     *faults(one) {
       for (const [i, condition] of objectsAt(statusOf(one), 'conditions').entries())
@@ -106,6 +106,6 @@ export const apiServiceStrategy: Strategy = strategyOf(builtIn('apiservices', 'a
           'Unknown',
         ]);
     },
-    frozenMetadata: 'all',
+    frozenMetadata: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
   },
 });

@@ -16,5 +16,5 @@ function* faults(revision: JsonObject, old: JsonObject | undefined): Faults {
 /** Strategy of controller revisions: the data never change. */
 export const controllerRevisionStrategy: Strategy = strategyOf(builtIn('controllerrevisions', 'apps'), {
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
 });

@@ -124,4 +124,5 @@ export const cronJobStrategy: Strategy = strategyOf(builtIn('cronjobs', 'batch')
   prepare: (cronJob, _old, context) => enabled(cronJob, context),
   faults,
   warnings,
+  status: { metadataChecks: [] },
 });

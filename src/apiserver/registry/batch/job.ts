@@ -251,16 +251,20 @@ function* faults(job: JsonObject, old: JsonObject | undefined): Faults {
 }
 
 /** Strategy of jobs: selector and labels are generated; the template does not change, except for scheduling and resources while suspended. */
-export const jobStrategy: Strategy = strategyOf(builtIn('jobs', 'batch'), {
-  defaults,
-  prepare: (job, old, context) => withEnabledTemplate(old ? job : withSelector(job), context),
-  faults,
-  revalidatesMetadata: true,
-  warnings: (job, old) => [
-    ...(old ? [] : podNameWarnings(job)),
-    ...(old && metadataOf(job)['generation'] === metadataOf(old)['generation']
-      ? []
-      : jobWarnings('spec', specOf(job))),
-  ],
-  status: { faults: jobStatusFaults },
-});
+export const jobStrategy: Strategy = {
+  ...strategyOf(builtIn('jobs', 'batch'), {
+    defaults,
+    prepare: (job, old, context) => withEnabledTemplate(old ? job : withSelector(job), context),
+    faults,
+    metadataChecks: ['changes', 'whole'],
+    warnings: (job, old) => [
+      ...(old ? [] : podNameWarnings(job)),
+      ...(old && metadataOf(job)['generation'] === metadataOf(old)['generation']
+        ? []
+        : jobWarnings('spec', specOf(job))),
+    ],
+    status: { faults: jobStatusFaults },
+  }),
+  deleteWarning:
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+};

@@ -12,6 +12,7 @@ import { signerName } from '../../../kube/validation/signer-name.ts';
 import { builtIn } from '../../../apimachinery/kinds.ts';
 
 import { causeOf, fault, type FieldFault } from '../../../apimachinery/status-error.ts';
+import { validateMetadata } from '../metadata-rules.ts';
 import { commonStrategy, statusRules } from '../strategies.ts';
 import type { Strategy } from '../strategy.ts';
 import { seconds } from '../../../apimachinery/times.ts';
@@ -105,7 +106,10 @@ export const csrStrategy: Strategy = {
           status: { ...status, ...(conditions.length > 0 && { conditions }) },
         };
       },
-      validate: (object, old) => updateFaults(object, old, { maySetCertificate: true }),
+      validate: (object, old) => [
+        ...validateMetadata(object, kind),
+        ...updateFaults(object, old, { maySetCertificate: true }),
+      ],
     },
     approval: {
       reset: [['f:spec'], ['f:status', 'f:certificate']],
@@ -118,7 +122,10 @@ export const csrStrategy: Strategy = {
           status: { ...rest, ...(conditions.length > 0 && { conditions }) },
         };
       },
-      validate: (object, old) => updateFaults(object, old, { mayDecide: true }),
+      validate: (object, old) => [
+        ...validateMetadata(object, kind),
+        ...updateFaults(object, old, { mayDecide: true }),
+      ],
     },
   },
 };

@@ -206,7 +206,7 @@ export const claimStrategy: Strategy = strategyOf(builtIn('persistentvolumeclaim
     status: old ? old['status'] : { phase: 'Pending' },
   }),
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
   warnings,
   status: { faults: statusFaults, prepare: withPhase },
 });

@@ -226,7 +226,7 @@ const rules = strategyOf(builtIn('persistentvolumes'), {
   prepare: (volume, old, { now }) =>
     old ? volume : { ...volume, status: { phase: 'Pending', lastPhaseTransitionTime: seconds(now) } },
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['whole', 'whole'],
   warnings,
 });
 const { status } = rules.subresources;

@@ -106,7 +106,7 @@ const status: UpdateRules = {
     const next = base.prepare(object, old, context);
     const nextStatus = withObservedGeneration(objectAt(next, 'status'), objectAt(old, 'status'));
     return {
-      ...next,
+      ...withMetadata(next, { deletionTimestamp: valueAt(old, 'metadata', 'deletionTimestamp') }),
       status: { ...nextStatus, qosClass: nextStatus['qosClass'] ?? valueAt(old, 'status', 'qosClass') },
     };
   },

@@ -1,3 +1,4 @@
+import { validateMetadataUpdate } from '../metadata-rules.ts';
 import { ownMember, tableOf } from '../../../base/own.ts';
 import {
   type JsonObject,
@@ -270,7 +271,11 @@ export const serviceStrategy: Strategy = {
       refuse(even, addressFaults(even));
       return reallocated(even, old, context);
     },
-    validate: (service, old) => serviceUpdateFaults(service, old),
+    validatesMetadata: true,
+    validate: (service, old) => [
+      ...validateMetadataUpdate(service, old, services),
+      ...serviceUpdateFaults(service, old),
+    ],
     warnings: serviceWarnings,
   },
   subresources: {

@@ -104,7 +104,11 @@ export const limitRangeStrategy: Strategy = {
     return { ...range, spec: { ...spec, limits: objectsAt(spec, 'limits').map(limitDefaults) } };
   },
   validateCreate: limitRangeFaults,
-  main: { ...mainRules(limitRanges, false), validate: limitRangeFaults },
+  main: {
+    ...mainRules(limitRanges, false),
+    validatesMetadata: true,
+    validate: (range) => [...validateMetadata(range, limitRanges), ...limitRangeFaults(range)],
+  },
 };
 
 const quotas = builtIn('resourcequotas');
@@ -281,10 +285,11 @@ export const budgetStrategy: Strategy = {
   // the metadata are validated after the spec
   validatesMetadata: true,
   validateCreate: budgetFaults,
-  main: { ...mainRules(budgets, true), validate: budgetFaults },
+  main: { ...mainRules(budgets, true), validatesMetadata: true, validate: budgetFaults },
   subresources: {
     status: {
       ...statusRules(budgets),
+      validatesMetadata: true,
       validate: (budget) => [
         ...[...conditionsFaults('status.conditions', objectsAt(statusOf(budget), 'conditions'))].map(causeOf),
         ...counts.flatMap((key) => {

@@ -204,6 +204,6 @@ export const endpointSliceStrategy: Strategy = strategyOf(builtIn('endpointslice
   prepare: withoutTopology,
   counted: ({ metadata, ...rest }) => [rest, objectAt(metadata as JsonObject | undefined, 'labels')],
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['whole'],
   warnings,
 });

@@ -187,7 +187,7 @@ export const flowSchemaStrategy: Strategy = strategyOf(
       },
     }),
     faults: (schema): Iterable<FieldError> => faults(schema),
-    revalidatesMetadata: true,
+    metadataChecks: ['whole'],
     status: { faults: conditionFaults, frozenMetadata: 'all' },
   },
 );

@@ -145,7 +145,7 @@ export const priorityLevelStrategy: Strategy = strategyOf(
   {
     defaults,
     faults,
-    revalidatesMetadata: true,
+    metadataChecks: ['whole'],
     status: { faults: conditionFaults, frozenMetadata: 'all' },
   },
 );

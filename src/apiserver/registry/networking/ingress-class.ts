@@ -55,5 +55,5 @@ function* faults(one: JsonObject, old: JsonObject | undefined): Faults {
 export const ingressClassStrategy: Strategy = strategyOf(builtIn('ingressclasses', 'networking.k8s.io'), {
   defaults,
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
 });

@@ -137,7 +137,7 @@ function* faults(ingress: JsonObject, old: JsonObject | undefined): Faults {
 /** Strategy of ingresses. */
 export const ingressStrategy: Strategy = strategyOf(builtIn('ingresses', 'networking.k8s.io'), {
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
   warnings: (ingress, old) =>
     !old && annotationOf(ingress) !== undefined && specOf(ingress)['ingressClassName'] === undefined
       ? [`annotation "${classAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`]

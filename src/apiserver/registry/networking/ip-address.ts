@@ -9,12 +9,14 @@ import { requiredSegments } from '../validation/reference-rules.ts';
 import { immutable } from '../validation/value-rules.ts';
 
 function* faults(one: JsonObject, old: JsonObject | undefined): Faults {
+  yield* parentFaults(one);
+  const { parentRef } = specOf(one);
+  if (old) yield* immutable('spec.parentRef', parentRef, specOf(old)['parentRef'], shown(parentRef));
+}
+
+function* parentFaults(one: JsonObject): Faults {
   const parent = specOf(one)['parentRef'];
   const field = 'spec.parentRef';
-  if (old) {
-    yield* immutable(field, parent, specOf(old)['parentRef'], shown(parent));
-    return;
-  }
   if (!isObject(parent)) {
     yield required(field);
     return;
@@ -39,5 +41,6 @@ const shown = (parent: unknown): unknown =>
 
 /** Strategy of IP addresses: the parent does not change. */
 export const ipAddressStrategy: Strategy = strategyOf(builtIn('ipaddresses', 'networking.k8s.io'), {
+  metadataChecks: ['changes', 'whole'],
   faults,
 });

@@ -77,7 +77,7 @@ function bindings(resource: string, isNamespaced: boolean): Strategy {
           'cannot change roleRef',
         );
     },
-    revalidatesMetadata: true,
+    metadataChecks: ['changes', 'whole'],
   });
 }
 

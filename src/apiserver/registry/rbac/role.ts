@@ -46,11 +46,11 @@ function* clusterRoleFaults(role: JsonObject): Faults {
 /** Strategy of roles. */
 export const roleStrategy: Strategy = strategyOf(builtIn('roles', group), {
   faults: (role) => rules(role, true),
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
 });
 
 /** Strategy of cluster roles. */
 export const clusterRoleStrategy: Strategy = strategyOf(builtIn('clusterroles', group), {
   faults: clusterRoleFaults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
 });

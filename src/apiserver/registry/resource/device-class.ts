@@ -30,5 +30,5 @@ function* faults(deviceClass: JsonObject): Faults {
 export const deviceClassStrategy: Strategy = strategyOf(builtIn('deviceclasses', 'resource.k8s.io'), {
   counted: specOf,
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
 });

@@ -33,7 +33,7 @@ const rules: Strategy = strategyOf(builtIn('resourceclaimtemplates', 'resource.k
     spec: { ...specOf(template), spec: claimDefaults(specOf(specOf(template))) },
   }),
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
 });
 
 /** Strategy of templates of claims for devices: they do not change. */

@@ -22,7 +22,7 @@ function faults(claim: JsonObject, old: JsonObject | undefined): Iterable<FieldE
 const rules: Strategy = strategyOf(builtIn('resourceclaims', 'resource.k8s.io'), {
   defaults: (claim) => ({ ...claim, spec: claimDefaults(specOf(claim)) }),
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
   status: { faults: claimStatusFaults, frozenMetadata: 'all', prepare: withoutDeallocated },
 });
 

@@ -68,5 +68,5 @@ function* faults(node: JsonObject, old: JsonObject | undefined): Faults {
 /** Strategy of the drivers of a node: an existing one changes only what is allocatable. */
 export const csiNodeStrategy: Strategy = strategyOf(builtIn('csinodes', 'storage.k8s.io'), {
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['whole'],
 });

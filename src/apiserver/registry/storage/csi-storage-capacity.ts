@@ -26,7 +26,7 @@ export const csiStorageCapacityStrategy: Strategy = strategyOf(
   builtIn('csistoragecapacities', 'storage.k8s.io'),
   {
     faults,
-    revalidatesMetadata: true,
+    metadataChecks: ['changes', 'whole'],
     warnings: (one) =>
       Object.keys(objectAt(objectAt(one, 'nodeTopology'), 'matchLabels')).flatMap((key) =>
         oldKeyWarnings(`nodeTopology.matchLabels.${key}`, key),

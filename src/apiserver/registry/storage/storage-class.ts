@@ -90,7 +90,7 @@ export const storageClassStrategy: Strategy = strategyOf(builtIn('storageclasses
     volumeBindingMode: one['volumeBindingMode'] ?? 'Immediate',
   }),
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['changes', 'whole'],
   warnings: (one) =>
     objectsAt(one, 'allowedTopologies').flatMap((term, i) =>
       objectsAt(term, 'matchLabelExpressions').flatMap((expression, j) =>

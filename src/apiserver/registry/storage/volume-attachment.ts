@@ -81,6 +81,6 @@ function* faults(attachment: JsonObject, old: JsonObject | undefined): Faults {
 /** Strategy of volume attachments: the spec does not change. */
 export const volumeAttachmentStrategy: Strategy = strategyOf(builtIn('volumeattachments', 'storage.k8s.io'), {
   faults,
-  revalidatesMetadata: true,
+  metadataChecks: ['whole'],
   status: { faults: statusFaults, frozenMetadata: 'all' },
 });

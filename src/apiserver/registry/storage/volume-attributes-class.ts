@@ -17,6 +17,6 @@ export const volumeAttributesClassStrategy: Strategy = strategyOf(
       yield* provisioner('driverName', stringAt(one, 'driverName'));
       yield* parameters('parameters', objectAt(one, 'parameters'), true);
     },
-    revalidatesMetadata: true,
+    metadataChecks: ['changes', 'whole'],
   },
 );

@@ -44,7 +44,7 @@ test('an apply configuration is checked: types, owners, decoding, name, rules', 
   expect((await outcome(named({ renewTime: 5, holderIdentity: 'b' })))[0]).toBe(409);
   expect(await outcome(named({ renewTime: 5 }))).toEqual([
     500,
-    `failed to convert new object ${shown} to proper version: unable to convert unstructured object to coordination.k8s.io/v1, Kind=Lease: json: cannot unmarshal number into Go struct field LeaseSpec.spec.renewTime of type string`,
+    `failed to convert new object ${shown} to proper version: unable to convert unstructured object to coordination.k8s.io/v1, Kind=Lease: json: cannot unmarshal number into Go value of type string`,
   ]);
   expect(await outcome(named({ leaseTransitions: -1 }))).toEqual([
     400,
@@ -91,4 +91,97 @@ test('views show the metadata of the internal version', async () => {
     expect(view.text, as).toContain(`"kind":"${as}"`);
     expect(view.text, as).not.toContain(`"${annotation}":"1"`);
   }
+});
+
+const messages = async (method: string, path: string, body?: object): Promise<readonly [number, string]> => {
+  const answer = await call(server, method, path, body);
+  return [answer.status, messageOf(answer)];
+};
+
+test('a write with dry run keeps the resource version that it was sent with', async () => {
+  const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+  const role = (resourceVersion: string): object => ({
+    metadata: { name: 'dry', resourceVersion },
+    rules: [],
+  });
+  const versionOf = async (method: string, at: string): Promise<unknown> =>
+    (await call(server, method, `${at}?dryRun=All`, role('5'))).body.metadata.resourceVersion;
+  expect(await versionOf('POST', path)).toBe('5');
+  expect(await versionOf('PUT', `${path}/dry`)).toBe('5');
+  expect(await messages('PUT', `${path}/dry`, role('x'))).toEqual([
+    500,
+    'strconv.ParseUint: parsing "x": invalid syntax',
+  ]);
+  expect(await messages('POST', path, role('5'))).toEqual([
+    500,
+    'resourceVersion should not be set on objects to be created',
+  ]);
+});
+
+test('an owner of another group is forgotten', async () => {
+  const path = '/apis/storage.k8s.io/v1/csidrivers';
+  const made = await call(server, 'POST', path, { metadata: { name: 'd' }, spec: {} });
+  const owner = (apiVersion: string): object => ({
+    ...made.body,
+    metadata: {
+      ...made.body.metadata,
+      managedFields: [
+        {
+          manager: 'x',
+          operation: 'Update',
+          apiVersion,
+          fieldsType: 'FieldsV1',
+          fieldsV1: { 'f:metadata': {} },
+        },
+      ],
+    },
+  });
+  const { text } = await call(server, 'PUT', `${path}/d?dryRun=All`, owner('v1'));
+  expect(text).toContain('"name":"d"');
+  expect(text).not.toContain('managedFields');
+  const kept = await call(server, 'PUT', `${path}/d?dryRun=All`, owner('storage.k8s.io/v1'));
+  expect(kept.text).toContain('"manager":"x"');
+});
+
+test('a DELETE of a Job without a propagation policy warns', async () => {
+  const path = '/apis/batch/v1/namespaces/default/jobs/absent';
+  const deleted = await call(server, 'DELETE', path);
+  expect(deleted.status).toBe(404);
+  expect(deleted.headers.warning).toContain('child pods are preserved by default');
+  const named = await call(server, 'DELETE', `${path}?propagationPolicy=Orphan`);
+  expect(named.headers.warning).toBeUndefined();
+});
+
+test('selectors without a field and a value select everything; the first fault is of the sorted terms', async () => {
+  const path = '/apis/apps/v1/namespaces/default/daemonsets?fieldSelector=';
+  const all = await call(server, 'GET', `${path}${encodeURIComponent('=')}`);
+  expect(all.text).toContain('"name":"one"');
+  expect(await messages('GET', path + encodeURIComponent('x,b=1,a=2'))).toEqual([
+    400,
+    "invalid selector: 'x,b=1,a=2'; can't understand 'x'",
+  ]);
+  expect(await messages('GET', path + encodeURIComponent('b=1,a\\=2'))).toEqual([
+    400,
+    '"a\\\\" is not a known field selector: only "metadata.name", "metadata.namespace"',
+  ]);
+});
+
+test('faults of metadata are repeated as often as the kind validates them', async () => {
+  const causesOf = async (path: string, object: object): Promise<number> => {
+    await call(server, 'POST', path, object);
+    const patch = { metadata: { labels: { a: '-' } } };
+    const answer = await call(server, 'PATCH', `${path}/v`, patch, 'application/merge-patch+json');
+    const { details } = answer.body as { details?: { causes?: readonly unknown[] } };
+    return details?.causes?.length ?? 0;
+  };
+  const metadata = { name: 'v' };
+  const limits = { metadata, spec: { limits: [] } };
+  expect(await causesOf('/api/v1/namespaces/default/limitranges', limits)).toBe(3);
+  const volume = {
+    metadata,
+    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/x' } },
+  };
+  expect(await causesOf('/api/v1/persistentvolumes', volume)).toBe(4);
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+  expect(await causesOf(budgets, { metadata, spec: { minAvailable: 1 } })).toBe(2);
 });

@@ -180,12 +180,13 @@ try {
   const laws = new Screen(`${podtender} conformance --provider memory`, { ...wide, rows: 34 });
   await laws.ended();
   write('conformance', 'npx podtender conformance --provider memory', laws, wide);
-  const simulation = new Screen(`${podtender} simulate --nodes 1000 --pods-per-node 5 --for 60s`, {
-    ...wide,
-    rows: 24,
-  });
-  await simulation.ended();
-  write('simulate', 'npx podtender simulate --nodes 1000 --pods-per-node 5', simulation, wide);
+  const simulation = new Screen(`${podtender} simulate --nodes 200 --pods-per-node 5`, { ...wide, rows: 24 });
+  try {
+    await simulation.shows(/1000 of 1000 Ready/);
+    write('simulate', 'npx podtender simulate --nodes 200 --pods-per-node 5', simulation, wide);
+  } finally {
+    await simulation.interrupt();
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

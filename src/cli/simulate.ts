@@ -3,6 +3,7 @@ import type { RunningSimulation } from '../app/simulate.ts';
 import type { StartContext } from '../app/running.ts';
 import { type Clock, every } from '../base/clock.ts';
 import { exitCodeOf, exitCodes, failureLines } from './exit-codes.ts';
+import { RewrittenLines, simulationLines, type SimulationMoment } from './view/simulation-lines.ts';
 
 /** What the command is run with. */
 export interface SimulateDeps {
@@ -10,7 +11,7 @@ export interface SimulateDeps {
     options: SimulateOptions,
     context: Pick<StartContext, 'logTo'>,
   ) => Promise<RunningSimulation>;
-  readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
+  readonly stdout: { readonly isTTY?: boolean; readonly columns?: number; write(text: string): unknown };
   readonly clock: Clock;
   /** Calls back at each SIGINT, SIGTERM and SIGHUP; the returned function ends that. */
   readonly onSignal: (listener: () => void) => () => void;
@@ -36,10 +37,13 @@ export async function simulate(options: SimulateOptions, deps: SimulateDeps): Pr
   const say = (line: string): void => void stdout.write(`${line}\n`);
   const running = await deps.start(options, {});
   say(startedLine(running, isJson));
-  const progress = every(clock, progressMs, () => {
-    if (isJson || stdout.isTTY !== true) say(progressLine(running, isJson));
-    else stdout.write(`\r\u001b[K${progressLine(running, false)}`);
-  });
+  const report =
+    isJson || stdout.isTTY !== true
+      ? () => {
+          say(progressLine(running, isJson));
+        }
+      : liveReport(running, deps);
+  const progress = every(clock, progressMs, report);
   const timer =
     options.forMs === undefined
       ? undefined
@@ -57,12 +61,28 @@ export async function simulate(options: SimulateOptions, deps: SimulateDeps): Pr
   alive.abort(new Error('ended'));
   await forever;
   off();
-  if (!isJson && stdout.isTTY === true) say('');
   if (end instanceof Error)
     for (const line of failureLines(end))
       say(isJson ? JSON.stringify({ type: 'error', message: line }) : line);
   say(last);
   return end instanceof Error ? exitCodeOf(end) : exitCodes.ok;
+}
+
+/** Returns the function that shows the bars of the simulation on a terminal, over those of the call before. */
+function liveReport(running: RunningSimulation, { stdout, clock }: SimulateDeps): () => void {
+  const startedAt = clock.now();
+  const moment = (): SimulationMoment => ({
+    ms: clock.now() - startedAt,
+    counts: running.counts(),
+    usage: running.usage(),
+  });
+  const screen = new RewrittenLines(stdout);
+  let before = moment();
+  return () => {
+    const now = moment();
+    screen.show(simulationLines(now, before, stdout.columns ?? 80));
+    before = now;
+  };
 }
 
 function startedLine(

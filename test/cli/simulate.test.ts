@@ -60,16 +60,22 @@ test('with JSON: a line at the start, one each second, and the summary last', as
   expect([closed(), clock.pending]).toEqual([1, 0]);
 });
 
-test('a signal ends it; on a terminal the progress is one line', async () => {
+test('a signal ends it; on a terminal bars show what is Ready, in place', async () => {
   const { forMs: _, ...endless } = options;
   const { clock, deps, written, signal, closed } = surroundings(true);
   const code = simulate({ ...endless, output: 'text' }, deps);
-  await clock.advance(1000);
+  await clock.advance(2000);
   signal();
   expect(await code).toBe(0);
   expect(closed()).toBe(1);
   expect(written[0]).toBe('API server: https://s\nexport KUBECONFIG=/k\n');
-  expect(written[1]).toMatch(/^\r\u001b\[K1 of 2 nodes Ready, 5 of 6 pods Ready/);
+  const bars = [
+    `nodes  ${'█'.repeat(16)}${'░'.repeat(16)}  1 of 2 Ready\n`,
+    `pods   ${'█'.repeat(26)}${'░'.repeat(6)}  5 of 6 Ready\n`,
+  ].join('');
+  expect(written[1]).toBe(`${bars}1s, 1.2 s CPU, 0 % of a core now, 100 MiB\n`);
+  expect(written[2]).toBe(`\u001b[3A\u001b[J${bars}2s, 1.2 s CPU, 0 % of a core now, 100 MiB\n`);
+  expect(written.at(-1)).toMatch(/^1 of 2 nodes Ready, 5 of 6 pods Ready/);
 });
 
 test('a failure is reported, and the summary still comes last', async () => {

@@ -17,7 +17,7 @@ import {
   type StoredImage,
 } from '../providers/oci/index.ts';
 import { readContainers } from '../providers/process/index.ts';
-import { ociDir } from './oci.ts';
+import { ociDir } from './oci-dir.ts';
 import { registries } from './registries.ts';
 
 export type { PullProgress, StoredImage };

@@ -11,6 +11,7 @@ import type { OciRuntime } from '../providers/oci/index.ts';
 import { deadContainers, logUpkeep } from './agent-settings.ts';
 import { crashBackOffOf } from './crash-back-off.ts';
 import { credentialPlugins, pullParts } from './credentials.ts';
+import { ociDir } from './oci-dir.ts';
 import { hostAddress } from './own-addresses.ts';
 
 type OciParts = Required<Pick<AgentOptions, 'makeProvider' | 'node' | 'eviction'>> &
@@ -21,9 +22,6 @@ const isolationLabel = 'node.podtender.io/isolation';
 
 /** The label of a node with the cgroup controllers that limit its containers, such as `cpu-memory-pids`; `none` without any. */
 const limitsLabel = 'node.podtender.io/limits';
-
-/** Returns the directory of the OCI provider in the agent's data directory. */
-export const ociDir = (dataDir: string): string => join(dataDir, 'oci');
 
 /**
  * Returns the provider of images without a container runtime. The isolation is detected at once, so that the Node states it.

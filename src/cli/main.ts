@@ -133,11 +133,12 @@ const serverCommands = (
 /** The command for the images of the OCI provider. */
 const imageCommand: Pick<Commands, 'image'> = {
   async image(options) {
-    const [{ image }, { Images }, { systemClock: clock }, { text }] = await Promise.all([
+    const [{ image }, { Images }, { systemClock: clock }, { text }, { collectYoung }] = await Promise.all([
       import('./image.ts'),
       import('../app/images.ts'),
       import('../base/clock.ts'),
       import('node:stream/consumers'),
+      import('./process/idle-memory.ts'),
     ]);
     return image(options, {
       open: (settings) => new Images(settings),
@@ -146,6 +147,7 @@ const imageCommand: Pick<Commands, 'image'> = {
       now: () => clock.now(),
       readInput: () => text(process.stdin),
       onSignal,
+      collect: collectYoung,
     });
   },
 };

@@ -1,9 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import methods from 'undici/lib/api/index.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
+import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js';
 import { AgentError, messageOf } from '../../base/errors.ts';
 import { type ProxyEnvironment, proxyFor } from '../../base/proxy.ts';
 import type { EndpointTls } from './registry-hosts.ts';
+
+Object.assign(Dispatcher.prototype, methods);
 
 /** A request to a registry, a mirror or a token server. */
 export interface RegistryRequest {
@@ -75,13 +80,15 @@ export class RegistryTransport {
   }
 
   async #once({ url, headers, tls = {}, form, signal }: RegistryRequest): Promise<RegistryResponse> {
+    const to = new URL(url);
     try {
       const {
         statusCode,
         headers: answered,
         body,
-      } = await request(url, {
-        dispatcher: this.#dispatcher(new URL(url), tls),
+      } = await this.#dispatcher(to, tls).request({
+        origin: to.origin,
+        path: `${to.pathname}${to.search}`,
         ...this.#times, // here too, as a SOCKS proxy's connections do not have those of their dispatcher
         method: form ? 'POST' : 'GET',
         headers: {
@@ -102,7 +109,7 @@ export class RegistryTransport {
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof AgentError) throw cause;
-      throw new AgentError('unavailable', `${new URL(url).origin}: ${reasonOf(cause)}`, { cause });
+      throw new AgentError('unavailable', `${to.origin}: ${reasonOf(cause)}`, { cause });
     }
   }
 

@@ -95,6 +95,21 @@ describe.skipIf(noKubectl !== undefined)('images of the OCI provider', { timeout
     await runs('away');
   });
 
+  test('are pulled with a secret of the pod', async () => {
+    const auths = { [closed.host]: { auth: Buffer.from(users).toString('base64') } };
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'puller' },
+      type: 'kubernetes.io/dockerconfigjson',
+      stringData: { '.dockerconfigjson': JSON.stringify({ auths }) },
+    };
+    const spec = { automountServiceAccountToken: false, imagePullSecrets: [{ name: 'puller' }] };
+    await create(secret, onePod('known', { image: `${closed.host}/secret:1`, ...sleeps }, spec));
+    await runs('known');
+    await agent.ok(['delete', 'pod', 'known', 'secret', 'missing', '--timeout=30s']);
+  });
+
   test('whose content is not that of their digest never run, and are pulled anew later', async () => {
     const content = Buffer.alloc(4000, 'x');
     const { configDigest } = imageOf(port, 'digest');

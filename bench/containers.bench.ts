@@ -9,7 +9,6 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +84,7 @@ class Machine {
   constructor(containerd: Containerd) {
     this.containerd = containerd;
     this.runtime = connectCri(containerd.socket, { clock });
-    this.pid = pidOfContainerd(containerd);
+    this.pid = containerd.pid;
   }
 
   /** Removes every remaining sandbox, as garbage collection would do later. */
@@ -115,19 +114,6 @@ interface Run {
 }
 
 const pidOf = ({ agent }: Run): number => agent.pid ?? 0;
-
-/** The PID of a containerd, found by its configuration file. */
-function pidOfContainerd({ dir }: Containerd): number {
-  const config = join(dir, 'config.toml');
-  const isIt = (pid: string): boolean => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(config);
-    } catch {
-      return false;
-    }
-  };
-  return Number(readdirSync('/proc').find((entry) => /^\d+$/.test(entry) && isIt(entry)) ?? 0);
-}
 
 type Phase = readonly [latencies: readonly number[], allMs: number, runtimeCpuMs: number];
 

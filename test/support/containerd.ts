@@ -32,6 +32,8 @@ export interface Containerd {
   readonly socket: string;
   /** The directory of all its files. */
   readonly dir: string;
+  /** Of its process; 0 when it does not run. */
+  readonly pid: number;
   /** Kills it with SIGKILL; containers keep running. */
   kill(): Promise<void>;
   /** Starts it again and waits until it responds. */
@@ -108,6 +110,10 @@ class TestBed implements Containerd {
     closeSync(log);
     this.#process.on('error', () => undefined);
     await this.#whenReady();
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
   }
 
   load(images: readonly TestImage[]): void {

@@ -180,8 +180,11 @@ export function manageScale(
   const replicas = pathSet(path.map((key) => `f:${key}`));
   const isOwner = ({ set }: Managed): boolean => !isEmptySet(intersection(set, replicas));
   const owners = managed.filter(isOwner);
-  const isChanged = !sameJson(valueAt(live, ...path), valueAt(object, ...path));
-  const writers = owners.length > 0 && isChanged ? [writer] : owners.map((entry) => entry.writer);
+  const next = valueAt(object, ...path);
+  const isChanged = !sameJson(valueAt(live, ...path), next);
+  // a scale without replicas leaves the number out, and nobody owns what is not there
+  const gaining = owners.length > 0 && next !== 0 ? [writer] : [];
+  const writers = isChanged ? gaining : owners.map((entry) => entry.writer);
   const isLeft = ({ writer: own }: Managed): boolean =>
     own.operation === 'Apply' && writers.some((one) => sameWriter(one, own));
   const rest = managed.map((entry) =>

@@ -319,7 +319,12 @@ function readStruct(value: JsonObject, type: string, place: Place, reading: Read
 function readUnion(value: unknown, field: string, place: Place, reading: Reading): unknown {
   if (field === 'ManagedFieldsEntry.fieldsV1') return value;
   const open = ownMember(openObjects, field);
-  if (open !== undefined && !isObject(value)) reading.fault ??= cannot(value, place, open);
+  if (open !== undefined) {
+    if (isObject(value))
+      for (const key of Object.keys(value)) reading.strict.push(`unknown field "${place.path}.${key}"`);
+    else reading.fault ??= cannot(value, place, open);
+    return {};
+  }
   const union = ownMember(unions, field);
   if (union === undefined || union === 'schema-or-strings') return undefined;
   if (isObject(value)) return readSchema(value, place);

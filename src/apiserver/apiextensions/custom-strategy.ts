@@ -109,8 +109,10 @@ function schemaFaults(
 ): readonly FieldFault[] {
   if (part !== 'status') return valueFaults(object, schema, { old });
   const [status, of] = [ownMember(object, 'status'), propertyOf(schema, 'status')];
-  if (status === undefined || !of) return [];
-  return valueFaults(status, of, { old: old && ownMember(old, 'status'), prefix: 'status' });
+  const standing = old && ownMember(old, 'status');
+  // a null where nothing stood counts as unchanged
+  if (status === undefined || !of || (status === null && standing === undefined)) return [];
+  return valueFaults(status, of, { old: standing, prefix: 'status' });
 }
 
 /** What of an object breaks its schema, or the rules of the schema. */

@@ -282,7 +282,8 @@ function versionListFaults(versions: readonly JsonObject[]): FieldFault[] {
   const names = versions.map((version) => stringAt(version, 'name'));
   const [first] = names;
   const stored = versions.filter((version) => version['storage'] === true).length;
-  const refuse = (why: string): FieldFault => fault.invalid('spec.versions', internalVersions(versions), why);
+  const refuse = (why: string): FieldFault =>
+    fault.invalid('spec.versions', versions.length === 0 ? null : internalVersions(versions), why);
   return [
     ...(new Set(names).size < names.length ? [refuse('must contain unique version names')] : []),
     ...(stored === 1 ? [] : [refuse('must have exactly one version marked as storage version')]),
@@ -348,7 +349,7 @@ function conversionFaults(conversion: JsonObject): FieldFault[] {
 function storedVersionFaults(definition: JsonObject): FieldFault[] {
   const field = 'status.storedVersions';
   const stored = listAt(objectAt(definition, 'status'), 'storedVersions') as readonly string[];
-  if (stored.length === 0) return [fault.invalid(field, stored, 'must have at least one stored version')];
+  if (stored.length === 0) return [fault.invalid(field, null, 'must have at least one stored version')];
   const versions = objectsAt(objectAt(definition, 'spec'), 'versions');
   const names = versions.map((version) => stringAt(version, 'name'));
   return [

@@ -1,3 +1,4 @@
+import { isGoInteger } from '../../go/go-float.ts';
 import { ownMember } from '../../base/own.ts';
 import { goTypeOf, goValue } from '../../apimachinery/go-value.ts';
 import { isObject, type JsonObject } from '../../apimachinery/json.ts';
@@ -35,7 +36,7 @@ function replicasFaults(object: JsonObject, path: readonly string[]): FieldFault
   if (!found) return [];
   const { value, wrong } = { value: undefined, wrong: undefined, ...found };
   if (wrong !== undefined) return [fault.invalid(field, 0, wrong)];
-  if (typeof value !== 'number' || !Number.isInteger(value))
+  if (typeof value !== 'number' || !isGoInteger(value))
     return [fault.invalid(field, 0, wrongType(path, value, 'int64').wrong)];
   if (value < 0) return [fault.invalid(field, value, 'should be a non-negative integer')];
   return value > largest ? [fault.invalid(field, value, `should be less than or equal to ${largest}`)] : [];

@@ -58,6 +58,16 @@ export class Findings {
   }
 }
 
+/** Returns the fault of a value that is none of those listed. */
+export function unlisted(value: unknown, listed: readonly string[]): FieldFault {
+  const { message, ...rest } = fault.unsupported('', value, listed);
+  const isFloat = typeof value === 'number' && !isGoInteger(value);
+  return {
+    ...rest,
+    message: isFloat ? message.replace(JSON.stringify(value), goFloat(value)) : message,
+  };
+}
+
 /** Returns the fault of a value, which is shown as Go prints it: a float64 with an exponent. */
 export function badValue(value: unknown, why: string, isFloat = false): FieldFault {
   if (typeof value === 'number' && (isFloat || !isGoInteger(value)))

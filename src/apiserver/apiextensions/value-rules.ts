@@ -18,7 +18,7 @@ import { judgeNumber } from './number-rules.ts';
 import { isIntOrString, itemsOf, propertyOf, type Structural, valuesOf } from './structural.ts';
 import { isUnchanged, standingItems } from './unchanged-values.ts';
 import { hasFormat, isFormatOf } from './value-formats.ts';
-import { badValue, Findings } from './value-findings.ts';
+import { badValue, Findings, unlisted } from './value-findings.ts';
 
 /** One value on its way through validation. */
 interface Place {
@@ -193,7 +193,7 @@ function judgeEnum(value: unknown, schema: Structural, path: string, findings: F
   // null is in no list
   if (value !== null && listed.some((one) => sameJson(one, value) || becomes(value, one))) return;
   const texts = listed.map((one) => (typeof one === 'string' ? one : goJson(one)));
-  findings.add(path, fault.unsupported('', value, texts));
+  findings.add(path, unlisted(value, texts));
 }
 
 function judgeSize(

@@ -1,3 +1,4 @@
+import { ownMember } from '../../base/own.ts';
 import type { IncomingMessage } from 'node:http';
 import { auditOf } from '../request/audit-record.ts';
 import { parseYaml, type TextDocument } from '../../go/yaml/document.ts';
@@ -151,8 +152,10 @@ function parse(body: Buffer, format: Representation['format'], expected: Expecte
 
 /** Decodes an object of the expected kind in a body. @throws {StatusError} 400 */
 export function readObject(body: Buffer, format: Representation['format'], expected: Expected): ReadObject {
-  const { value, duplicates, literals } = parse(body, format, expected);
-  if (value === null || value === undefined) return decodeAs({}, expected, []);
+  const { value: parsed, duplicates, literals } = parse(body, format, expected);
+  const isVoid = parsed === null || parsed === undefined;
+  if (isVoid && !expected.custom) return decodeAs({}, expected, []);
+  const value = isVoid ? {} : parsed;
   if (!isObject(value))
     throw unrecognized(
       expected,
@@ -249,7 +252,11 @@ export function decodeAs(
         `${kind} in version "" cannot be handled as a ${expected.kind}: .apiVersion accessor error: <nil> is of the type <nil>, expected string`,
       );
     if (!expected.custom) refuseOthers(value, { apiVersion, kind }, expected, cannot);
-    const { object, strict, empties } = decodeKind(expected, value, literals);
+    const { object, strict, empties } = decodeKind(
+      expected,
+      decodablePart(value, { apiVersion, kind }, expected),
+      literals,
+    );
     if (expected.custom) refuseOtherThanCustom(value, { ...expected, strict });
     const { apiVersion: _a, kind: _k, ...rest } = object;
     return { object: rest, strict: [...withoutUnknown(duplicates, strict), ...strict], empties };
@@ -257,6 +264,16 @@ export function decodeAs(
     if (reason instanceof DecodeError) throw cannot(reason.message);
     throw reason;
   }
+}
+
+/** Returns what is decoded of an object: of one that is of another kind than the custom one, the metadata. */
+function decodablePart(
+  value: JsonObject,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  expected: Expected,
+): JsonObject {
+  const isOther = expected.custom && (apiVersion !== expected.apiVersion || kind !== expected.kind);
+  return isOther ? { metadata: ownMember(value, 'metadata') } : value;
 }
 
 /** Returns duplicate keys without those inside unknown fields. */

@@ -103,3 +103,10 @@ test('a scale to the same number takes the replicas out of the entry of their ow
     { manager: 'm', fieldsV1: { 'f:spec': {} } },
   ]);
 });
+
+test('nobody owns replicas that a scale sets to 0', () => {
+  const scaler = { manager: 's', operation: 'Update', apiVersion: 'a/v1', subresource: 'scale' } as const;
+  const live = update(undefined, { spec: { replicas: 1 } });
+  const scaled = manageScale(live, { ...live, spec: { replicas: 0 } }, ['spec', 'replicas'], scaler);
+  expect(ownersOf(scaled)).toMatchObject([{ manager: 'm', fieldsV1: { 'f:spec': {} } }]);
+});

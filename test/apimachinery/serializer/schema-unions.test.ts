@@ -28,4 +28,7 @@ test('an enabled status is an object', () => {
   expect(() => decodeType({ status: 1 }, 'CustomResourceSubresources')).toThrow(
     'of type v1.CustomResourceSubresourceStatus',
   );
+  const { object, strict } = decodeType({ status: { odd: 1 } }, 'CustomResourceSubresources');
+  expect(object).toEqual({ status: {} });
+  expect(strict).toEqual(['unknown field "status.odd"']);
 });

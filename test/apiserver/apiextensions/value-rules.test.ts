@@ -76,6 +76,7 @@ test.for([
     null,
     'a: Unsupported value: null: supported values: "x"',
   ],
+  [{ type: 'number', enum: ['x'] }, 1e20, 'a: Unsupported value: 1e+20: supported values: "x"'],
   [{ type: 'string', format: 'date' }, true, 'a: Invalid value: "": a in body must be of type date: ""'],
   [{ type: 'object', required: ['b'] }, {}, 'a.b: Required value'],
   [

@@ -307,7 +307,9 @@ async function requests(): Promise<void> {
   await memory('memory at rest');
   // the client's own code is compiled now, not in the first row of the first server
   for (const side of sides)
-    await inParallel(objects, width, async () => void (await must(side, 'GET', '/version')));
+    await inParallel(objects, width, async () => {
+      await must(side, 'GET', '/version');
+    });
   await rate('create a ConfigMap of 1.2 KB', objects, (side, i) =>
     must(side, 'POST', configMaps, configMap(i)),
   );

@@ -69,6 +69,10 @@ const streamVerbs = ['create', 'get'];
 export const groupVersionOf = (kind: { readonly group: string; readonly version: string }): string =>
   kind.group ? `${kind.group}/${kind.version}` : kind.version;
 
+/** Returns the name of a kind's internal version in texts of errors: `core.Pod`, `apps.Deployment`. */
+export const internalName = (kind: { readonly group: string; readonly kind: string }): string =>
+  `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
+
 /** `C` is cluster-scoped; then resource, kind, short names, categories, `+sub` for a usual subresource. */
 const rows: readonly (readonly [group: string, version: string, lines: string])[] = [
   [

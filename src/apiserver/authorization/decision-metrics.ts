@@ -1,6 +1,6 @@
 import type { MetricFamily } from '../../metrics/family.ts';
 import { Counter } from '../../metrics/metrics.ts';
-import type { AuthorizationMode, AuthorizationModeName, Opinion } from './mode.ts';
+import { type AuthorizationMode, type AuthorizationModeName, type Opinion, pass } from './mode.ts';
 
 /** DecisionMetrics counts which authorization mode decided, under kube-apiserver's names. */
 export class DecisionMetrics {
@@ -21,13 +21,12 @@ export class DecisionMetrics {
       series[verdict].value++;
       return opinion;
     };
-    const { decideNow } = mode;
     return {
       decide: (at) => {
         const opinion = mode.decide(at);
         return opinion instanceof Promise ? opinion.then(count) : count(opinion);
       },
-      ...(decideNow && { decideNow: (at) => count(decideNow.call(mode, at)) }),
+      ...(mode.decideNow && { decideNow: (at) => count(mode.decideNow?.(at) ?? pass()) }),
       rules: (user, namespace) => mode.rules(user, namespace),
     };
   }

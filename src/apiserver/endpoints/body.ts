@@ -12,7 +12,13 @@ import {
   numberLiterals,
 } from '../../apimachinery/serializer/json-scan.ts';
 import { isObject, type JsonObject, stringAt } from '../../apimachinery/json.ts';
-import { type CustomType, decodeKind, findByKind, groupVersionOf } from '../../apimachinery/kinds.ts';
+import {
+  type CustomType,
+  decodeKind,
+  findByKind,
+  groupVersionOf,
+  internalName,
+} from '../../apimachinery/kinds.ts';
 import { mediaTypeOf } from './negotiate.ts';
 import { formats, mediaTypes, type Representation } from './negotiate.ts';
 import { orRefusal, refuseOtherThanCustom } from './other-kind.ts';
@@ -340,9 +346,6 @@ function decodeOther(value: JsonObject, apiVersion: string, kind: string): void 
 
 const shortVersion = (apiVersion: string): string => apiVersion.split('/').at(-1) ?? apiVersion;
 const metaKinds = new Set(['v1/DeleteOptions', 'v1/Status', 'v1/ListOptions', 'v1/CreateOptions', 'v1/List']);
-
-export const internalName = (kind: { readonly group: string; readonly kind: string }): string =>
-  `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
 
 export const expectedOf = (kind: {
   readonly group: string;

@@ -1,7 +1,6 @@
 import { type JsonObject, objectAt, stringAt } from '../../apimachinery/json.ts';
-import { groupVersionOf, type Kind } from '../../apimachinery/kinds.ts';
+import { groupVersionOf, internalName, type Kind } from '../../apimachinery/kinds.ts';
 import type { Representation, Views } from './negotiate.ts';
-import { internalName } from './body.ts';
 import { badRequest, StatusError } from '../../apimachinery/status-error.ts';
 import type { Entry } from '../storage/store.ts';
 import type { Strategy } from '../registry/strategy.ts';

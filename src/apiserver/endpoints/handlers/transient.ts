@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { type JsonObject, nameOf, objectAt } from '../../../apimachinery/json.ts';
-import { groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
+import { groupVersionOf, internalName, type Kind } from '../../../apimachinery/kinds.ts';
 import { manageUpdate } from '../../../apimachinery/managed-fields/managed-fields.ts';
 import { methodNotAllowed, StatusError } from '../../../apimachinery/status-error.ts';
 import type { AdmissionChain } from '../../admission/chain.ts';
 import { review, type ReviewDeps } from '../../registry/reviews.ts';
 import type { ApiRequest, ResourcePath } from '../../request/request.ts';
 import type { World } from '../../request/write-context.ts';
-import { bodyFormat, expectedOf, internalName, readWritten } from '../body.ts';
+import { bodyFormat, expectedOf, readWritten } from '../body.ts';
 import { readOnly } from '../documents.ts';
 import { contextOf, withWarnings } from '../exchange.ts';
 import { negotiate, wantsPretty } from '../negotiate.ts';

@@ -1,5 +1,13 @@
 import { ownMember, setOwn } from '../../base/own.ts';
-import { type Draft, isObject, type JsonObject, listAt, objectAt, without } from '../../apimachinery/json.ts';
+import {
+  type Draft,
+  isObject,
+  type JsonObject,
+  listAt,
+  objectAt,
+  without,
+  objectsAt,
+} from '../../apimachinery/json.ts';
 import type { Kind } from '../../apimachinery/kinds.ts';
 
 /** A custom kind and the schema that its definition gives the version. */
@@ -119,6 +127,9 @@ function objectDefinition({ kind, schema }: DescribedCustom, references: Referen
   return { ...withTypeMembers(unfolded(own, references), references), ...marks };
 }
 
+/** Returns a reference without the `allOf` around it, which leaves room for a description. */
+const bare = (reference: JsonObject): JsonObject => objectsAt(reference, 'allOf')[0] ?? reference;
+
 function listDefinition({ kind }: DescribedCustom, { to, nameOf }: References): JsonObject {
   const { group, version } = kind;
   const listKind = kind.listKind ?? `${kind.kind}List`;
@@ -131,7 +142,7 @@ function listDefinition({ kind }: DescribedCustom, { to, nameOf }: References): 
       items: {
         description: `List of ${kind.resource}.`,
         type: 'array',
-        items: to(definitionNameOf(kind)),
+        items: bare(to(definitionNameOf(kind))),
       },
       metadata: { description: 'Metadata of the list.', ...to(nameOf('ListMeta')) },
     },

@@ -18,6 +18,8 @@ export interface Naming {
   readonly list: string;
 }
 
+/** Media types of custom resources, which are not served as protobuf. */
+const customTypes = mediaTypes.filter((type) => !type.includes('protobuf'));
 const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 const statusName = definitionName('Status');
 const texts: Readonly<Record<number, string>> = {
@@ -135,7 +137,8 @@ class KindOperations {
     if (namespaced && this.#can('list')) this.#everywhere(`${root}/${resource}`);
     this.#item(item);
     for (const subresource of subresources) this.#subresource(item, subresource);
-    if (this.#can('watch')) this.#watches(root, base);
+    // custom kinds never had paths of their own for watches
+    if (this.#can('watch') && !this.#kind.custom) this.#watches(root, base);
   }
 
   #can(verb: string): boolean {
@@ -149,7 +152,10 @@ class KindOperations {
     more: Partial<Operation> = {},
   ): readonly [JsonObject] {
     const { group, version, kind } = this.#kind;
-    const operation = { of: { group, kind, version }, tag: this.#tag, produces: mediaTypes, ...more };
+    const own = this.#kind.custom
+      ? { produces: customTypes, consumes: customTypes }
+      : { produces: mediaTypes };
+    const operation = { of: { group, kind, version }, tag: this.#tag, ...own, ...more };
     return [
       operationSchema({ action, id, description, answer: this.#naming.object, ...operation }, this.#schemas),
     ];
@@ -175,7 +181,7 @@ class KindOperations {
     return this.#operation('list', id, description, {
       parameters,
       answer: this.#naming.list,
-      produces: [...mediaTypes, ...streamTypes],
+      ...(!this.#kind.custom && { produces: [...mediaTypes, ...streamTypes] }),
     });
   }
 
@@ -197,8 +203,9 @@ class KindOperations {
         delete:
           this.#can('deletecollection') &&
           this.#operation('deletecollection', many, `delete collection of ${kind}`, {
-            ...deletion,
-            parameters: parametersFor.deletecollection,
+            ...(this.#kind.custom
+              ? { answer: statusName, parameters: parametersFor.list }
+              : { ...deletion, parameters: parametersFor.deletecollection }),
           }),
       },
       queriesOf('pretty'),
@@ -231,9 +238,11 @@ class KindOperations {
     const what = `${sub === '' ? '' : `${sub} of `}the specified ${this.#kind.kind}`;
     const id = `${this.#scoped}${upper(sub)}`;
     const written = { codes: [200, 201], ...more };
+    const { custom } = this.#kind;
+    const reading = { ...(custom && { parameters: queriesOf('resourceVersion') }), ...more };
     const body = more.answer ?? this.#naming.object;
     return {
-      get: verbs.includes('get') && this.#operation('get', `read${id}`, `read ${what}`, more),
+      get: verbs.includes('get') && this.#operation('get', `read${id}`, `read ${what}`, reading),
       put:
         verbs.includes('update') &&
         this.#operation('put', `replace${id}`, `replace ${what}`, {
@@ -248,6 +257,7 @@ class KindOperations {
           body: patchName,
           consumes: patchTypes(this.#kind),
           ...written,
+          ...(custom && { codes: [200] }),
         }),
     };
   }

@@ -81,10 +81,20 @@ test('version 3 has the schema of the definition, with what every object has', a
   });
   expect(components.schemas['com.example.v1.WidgetList']).toMatchObject({
     required: ['items'],
-    properties: { items: { type: 'array', items: { allOf: [{ $ref: `#/components/schemas/${name}` }] } } },
+    properties: { items: { type: 'array', items: { $ref: `#/components/schemas/${name}` } } },
     'x-kubernetes-group-version-kind': [{ group: 'example.com', version: 'v1', kind: 'WidgetList' }],
   });
   expect(components.schemas).toHaveProperty(['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']);
+  const types = ['application/json', 'application/yaml'];
+  const collection = paths['/apis/example.com/v1/namespaces/{namespace}/widgets'] as unknown as {
+    readonly post: { readonly requestBody: { readonly content: object } };
+    readonly get: { readonly responses: Readonly<Record<string, { readonly content: object }>> };
+    readonly delete: object;
+  };
+  expect(Object.keys(collection.post.requestBody.content)).toEqual(types);
+  expect(Object.keys(collection.get.responses['200']?.content ?? {})).toEqual(types);
+  expect(collection.delete).not.toHaveProperty('requestBody');
+  expect(Object.keys(paths).filter((path) => path.includes('/watch/'))).toEqual([]);
   const item = paths['/apis/example.com/v1/namespaces/{namespace}/widgets/{name}'];
   expect(JSON.stringify(item?.['patch'])).toContain('apply-patch');
   expect(JSON.stringify(item?.['patch'])).not.toContain('strategic');

@@ -1,4 +1,5 @@
 import { ownMember } from '../base/own.ts';
+import { isGoInteger } from '../go/go-float.ts';
 import { type Scalar, fieldsOf, type Shape } from './api-types.ts';
 import { DecodeError, decodeType } from './serializer/codec.ts';
 import { isObject, type JsonObject } from './json.ts';
@@ -44,7 +45,7 @@ function squeeze(value: unknown, shape: Shape | undefined): unknown {
 const kindOf = (value: unknown): string => {
   if (Array.isArray(value)) return 'slice';
   if (isObject(value)) return 'map';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'number') return isGoInteger(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : 'string';
 };
 

@@ -5,9 +5,12 @@ import { typedFaults } from '../../src/apimachinery/managed-fields/typed-value.t
 const writer = { manager: 'm', operation: 'Update', apiVersion: 'v1' } as const;
 const now = Date.UTC(2026, 0, 2);
 
-test('an item without its key leaves the owners as they are', () => {
-  const created = manageUpdate(undefined, { secrets: [{}] }, 'ServiceAccount', { writer, now, reset: [] });
-  expect(created['metadata']).toEqual({});
+test('an object with an item without its key has no owners any more', () => {
+  const at = { writer, now, reset: [] };
+  const created = manageUpdate(undefined, { secrets: [{ name: 'a' }] }, 'ServiceAccount', at);
+  expect(created['metadata']).toHaveProperty('managedFields');
+  const changed = manageUpdate(created, { ...created, secrets: [{}] }, 'ServiceAccount', at);
+  expect(changed['metadata']).toEqual({});
 });
 
 test('an apply of such an item is refused', () => {

@@ -108,6 +108,9 @@ function write(object: JsonObject, all: readonly Managed[]): JsonObject {
   return withMetadata(object, { managedFields: entries.length > 0 ? entries : undefined });
 }
 
+/** Returns an object with its owners in their order. */
+export const sortedOwners = (object: JsonObject): JsonObject => write(object, read(object));
+
 /** Sorts Apply before Update, then by time, manager, version and subresource (apimachinery `sortEncodedManagedFields`). */
 function inOrder(a: Managed, b: Managed): number {
   const keys = ({ writer, time }: Managed): readonly string[] => [
@@ -150,7 +153,7 @@ export function manageUpdate(
   if (isUntracked || !areTyped([live, object], type)) return bare(object);
   const managed = before.filter(({ writer }) => mayOwn(writer, at.writer));
   const compared = comparison(bare(live ?? at.zero ?? zeroOf(type)), bare(object), shapeBy(type));
-  if (!compared) return write(object, managed);
+  if (!compared) return bare(object);
   const touched = strip(union(compared.added, compared.modified), at.reset);
   const changed = { removed: strip(compared.removed, at.reset) };
   const own = managed.findLast((entry) => sameWriter(entry.writer, at.writer));

@@ -126,6 +126,7 @@ export function listingOf({ request, target, kind, strategy }: Exchange): {
     prefix: kind.namespaced && target.namespace !== '' ? `${target.namespace}/` : '',
     matches: servedIn(strategy, (object) => (byLabel?.(object) ?? true) && (byField?.(object) ?? true)),
     selective: byLabel !== undefined || byField !== undefined,
+    ofOneName: terms.some(({ field, equal }) => equal && field === 'metadata.name'),
   };
   return { options, selection };
 }

@@ -186,6 +186,8 @@ export interface Selection {
   readonly matches: Matcher;
   /** Whether there are selectors; the number of remaining items is then omitted. */
   readonly selective: boolean;
+  /** Whether a selector names one object. */
+  readonly ofOneName?: boolean;
 }
 
 /** Returns the page of a list for the options (A8). @throws {StatusError} 400, 410, 504 */
@@ -193,7 +195,9 @@ export function listPage(store: Store, selection: Selection, options: ListOption
   if (options.continue !== '') return continued(store, selection, options);
   const requested = parseVersion(options.resourceVersion);
   const exact = options.match === 'Exact' || (options.match === '' && options.limit > 0 && requested > 0);
-  if (requested > store.version) throw tooLargeVersion(requested, store.version, !exact);
+  // a list of one name is read past the cache, which alone asks to try again
+  if (requested > store.version)
+    throw tooLargeVersion(requested, store.version, !(exact && selection.ofOneName));
   const version = exact ? requested : store.version;
   // version 0 is answered from the cache, which does not page
   const limit = options.resourceVersion === '0' ? 0 : options.limit;

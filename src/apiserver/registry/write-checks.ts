@@ -9,6 +9,7 @@ import type { Strategy } from './strategy.ts';
 export function checkKey(kind: Kind, namespace: string, name?: string): void {
   if (name !== undefined && kind.namespaced && namespace === '')
     throw badRequest('Namespace parameter required.');
+  if (name === '') throw badRequest('Name parameter required.');
   const faults = pathSegment(name ?? '', false);
   if (faults.length > 0)
     throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${faults.join(';')}`);

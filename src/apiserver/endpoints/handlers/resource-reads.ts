@@ -8,7 +8,7 @@ import {
   send,
   typed,
 } from '../exchange.ts';
-import { listPage, type ListOptions, type Selection } from '../list-options.ts';
+import { listPage, type ListOptions, parseVersion, type Selection } from '../list-options.ts';
 import { watchTypes } from '../negotiate.ts';
 import { sendPieces, sendText } from '../respond.ts';
 import { notAcceptable, StatusError, tooLargeVersion } from '../../../apimachinery/status-error.ts';
@@ -41,7 +41,9 @@ export class ResourceReads {
     const { store, clock } = this.#deps.world;
     const representation = representationOf(exchange);
     const resourceVersion = request.query.get('resourceVersion') ?? '';
-    checkNumber(resourceVersion);
+    // Events are read without a cache, which has another message
+    if (kind.resource === 'events') parseVersion(resourceVersion);
+    else checkNumber(resourceVersion);
     if (Number(resourceVersion) > store.version) throw tooLargeVersion(resourceVersion, store.version);
     if (store.busy) await store.settled();
     await registry.load(target.namespace, target.name);

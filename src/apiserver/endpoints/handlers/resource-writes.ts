@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { admitted, admittedDelete, type Request } from './admitted.ts';
+import { tableOf } from '../../../base/own.ts';
 import { bodyFormat, expectedOf, readBody, readObject, readWritten } from '../body.ts';
 import {
   contextOf,
@@ -78,6 +79,15 @@ function named(object: JsonObject, target: ResourcePath, kind: Kind): JsonObject
   return inNamespace(object, target, kind);
 }
 
+/** Where etcd has kinds whose place is not the name of their resource, as messages show it. */
+const places: Readonly<Record<string, string>> = tableOf({
+  services: 'services/specs',
+  endpoints: 'services/endpoints',
+  nodes: 'minions',
+  replicationcontrollers: 'controllers',
+  'networking.k8s.io/ingresses': 'ingress',
+});
+
 function checkUid(
   object: JsonObject,
   old: JsonObject,
@@ -90,7 +100,7 @@ function checkUid(
   throw new StatusError(
     409,
     'Conflict',
-    `Operation cannot be fulfilled on ${kind.group ? `${kind.resource}.${kind.group}` : kind.resource} "${target.name}": StorageError: invalid object, Code: 4, Key: ${dryRun ? '' : '/registry'}/${kind.resource}/${keyIn(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
+    `Operation cannot be fulfilled on ${kind.group ? `${kind.resource}.${kind.group}` : kind.resource} "${target.name}": StorageError: invalid object, Code: 4, Key: ${dryRun ? '' : '/registry'}/${places[kind.storage] ?? kind.resource}/${keyIn(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
     { details: { name: target.name, ...(kind.group && { group: kind.group }), kind: kind.resource } },
   );
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type JsonObject, metadataOf, nameOf, objectAt, withMetadata } from '../../../apimachinery/json.ts';
+import { type JsonObject, metadataOf, nameOf, stringAt, withMetadata } from '../../../apimachinery/json.ts';
 import { decodeKind, groupVersionOf, type Kind } from '../../../apimachinery/kinds.ts';
 import type { Writer } from '../../../apimachinery/managed-fields/managed-fields.ts';
 import { isWritable } from '../../../apimachinery/serializer/protobuf-writer.ts';
@@ -13,9 +13,9 @@ import type { ApiRequest, ResourcePath } from '../../request/request.ts';
 import type { World, WriteContext } from '../../request/write-context.ts';
 import { expectedOf, readBody, readWritten } from '../body.ts';
 import { contextOf, typed, withWarnings } from '../exchange.ts';
-import { negotiate, wantsPretty } from '../negotiate.ts';
+import { negotiate, type Representation, wantsPretty } from '../negotiate.ts';
 import { sendBody } from '../respond.ts';
-import { bareViews, viewBare } from '../views.ts';
+import { bareViews, metaVersion, partial, viewBare } from '../views.ts';
 import { optionsOf, readWriteQuery, type WriteQuery } from '../write-options.ts';
 import { admitted } from './admitted.ts';
 import {
@@ -27,7 +27,9 @@ import {
   readApply,
   readPatch,
 } from './patch-request.ts';
+import { cols, column, countAt, createdAgo } from '../../printers/table-printer.ts';
 import type { ResourceApi } from './resource-api.ts';
+import { appliedScale } from './scale-owners.ts';
 import {
   builtInScale,
   checkScaled,
@@ -148,20 +150,19 @@ export class Scales {
     const applied = readApply(body);
     const warnings = judgedApply(applied, query.fieldValidation);
     const { object: config, converted } = applyConfig(applied.value, scaleKind);
-    converted(() => decodeKind(scaleKind, applied.value));
     const scale = named(withMetadata(config, { name: nameOf(config) || target.name }), target);
-    const { name, namespace, uid, resourceVersion } = metadataOf(scale);
-    const metadata = withMetadata({}, { name, namespace, uid, resourceVersion });
-    const replicas = objectAt(scale, 'spec')['replicas'];
-    const fields = view.spec.reduceRight<unknown>((value, key) => ({ [key]: value }), replicas) as JsonObject;
-    const parent = { ...(replicas !== undefined && fields), ...metadata };
     const begin: ScaleWrite['begin'] = (registry, context) => {
-      const at = { ...target, force: query.force };
-      return this.#asScale(
-        registry.beginApply(at, parent, writerOf(call, query, 'Apply'), context),
-        view,
-        kind,
-      );
+      const { manager, force } = query;
+      const writer = { manager, force, view, apiVersion: groupVersionOf(kind), now: context.now };
+      let owned = (object: JsonObject): JsonObject => object;
+      const next = (standing: JsonObject): JsonObject => {
+        const result = appliedScale(standing, scale, writer);
+        owned = result.owned;
+        const decoded = converted(() => decodeKind(scaleKind, typed(scaleKind, result.scale)));
+        return rescaled(standing, decoded.object, view, kind);
+      };
+      const write = registry.beginUpdate(target, next, writerOf(call, query), context);
+      return this.#asScale({ ...write, object: owned(write.object) }, view, kind);
     };
     await this.#write(call, view, { query, options: 'PatchOptions', begin }, warnings);
   }
@@ -217,13 +218,16 @@ export class Scales {
     }
   }
 
-  #send({ request, response }: Call, scale: JsonObject, warnings: readonly string[]): Promise<void> {
+  #send({ request, response, kind }: Call, scale: JsonObject, warnings: readonly string[]): Promise<void> {
     const representation = negotiate(request.raw.headers.accept, {
-      views: bareViews,
+      views: kind.custom ? bareViews : ['Table', ...bareViews],
       pretty: wantsPretty(request.query, request.raw.headers['user-agent']),
       protobuf: isWritable(scaleKind.type),
     });
-    const body = viewBare(typed(scaleKind, scale), representation, 'autoscaling.Scale');
+    const body =
+      representation.as === 'Table'
+        ? tableOfScale(scale, representation, this.#deps.world.clock.now())
+        : viewBare(typed(scaleKind, scale), representation, 'autoscaling.Scale');
     return sendBody(request.raw, response, { status: 200, body, representation, extras: { warnings } });
   }
 }
@@ -231,8 +235,31 @@ export class Scales {
 const queryOf = ({ request }: Call, options: 'UpdateOptions' | 'PatchOptions', apply = false): WriteQuery =>
   readWriteQuery(request.query, request.raw.headers['user-agent'], { options, apply });
 
-const writerOf = (
-  { kind, target }: Call,
-  { manager }: WriteQuery,
-  operation: Writer['operation'] = 'Update',
-): Writer => ({ manager, operation, apiVersion: groupVersionOf(kind), subresource: target.subresource });
+const writerOf = ({ kind, target }: Call, { manager }: WriteQuery): Writer => ({
+  manager,
+  operation: 'Update',
+  apiVersion: groupVersionOf(kind),
+  subresource: target.subresource,
+});
+
+/** Columns of the scale of a built-in kind. */
+const columns = [{ ...column('Name'), format: '' }, ...cols('Desired:integer', 'Available:integer', 'Age')];
+
+/** Returns the Table of a scale. */
+const tableOfScale = (scale: JsonObject, representation: Representation, now: number): JsonObject => ({
+  kind: 'Table',
+  apiVersion: metaVersion(representation),
+  metadata: { resourceVersion: stringAt(metadataOf(scale), 'resourceVersion') },
+  columnDefinitions: columns,
+  rows: [
+    {
+      cells: [
+        nameOf(scale),
+        countAt(scale, 'spec', 'replicas'),
+        countAt(scale, 'status', 'replicas'),
+        createdAgo(scale, now),
+      ],
+      object: partial(scale, representation),
+    },
+  ],
+});

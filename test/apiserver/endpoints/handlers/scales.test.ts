@@ -105,6 +105,61 @@ test('field owners of a scale own the replicas', async () => {
   );
 });
 
+test('appliers of a scale are told apart; who is new has no time', async () => {
+  const path = `${apps}/deployments/told`;
+  await make(`${apps}/deployments`, 'told', selector);
+  const scale = (spec: object): object => ({
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: { name: 'told' },
+    spec,
+  });
+  const apply = async (manager: string, spec: object, force = ''): Promise<string> => {
+    const query = `fieldManager=${manager}${force}`;
+    const at = `${path}/scale?${query}`;
+    const { status, body } = await call(server, 'PATCH', at, scale(spec), 'application/apply-patch+yaml');
+    return status === 200 ? '' : String((body as { message?: unknown }).message);
+  };
+  const owners = async (): Promise<readonly (readonly [manager: string, isTimed: boolean])[]> => {
+    const { body } = await call(server, 'GET', path);
+    const { managedFields = [] } = body.metadata as unknown as {
+      managedFields?: readonly { manager: string; subresource?: string; time?: string }[];
+    };
+    return managedFields
+      .filter(({ subresource }) => subresource === 'scale')
+      .map(({ manager, time }) => [manager, time !== undefined]);
+  };
+  expect(await apply('one', { replicas: 3 }, '&force=true')).toBe('');
+  expect(await owners()).toEqual([['one', false]]);
+  expect(await apply('two', { replicas: 4 })).toContain('conflict with "one": .spec.replicas');
+  expect(await apply('one', {})).toBe('');
+  expect(await owners()).toEqual([['one', false]]);
+  const { body } = await call(server, 'GET', path);
+  expect(body).toMatchObject({ spec: { replicas: 0 } });
+  const { resourceVersion: _version, ...metadata } = body.metadata;
+  const spec = { ...(body as { spec?: object }).spec, replicas: 5 };
+  await call(server, 'PUT', path, { ...body, spec, metadata: { ...metadata, managedFields: [] } });
+  expect(await apply('three', { replicas: 4 })).toContain(
+    'conflict with "before-first-apply" with subresource "scale" using autoscaling/v1: .spec.replicas',
+  );
+  expect(await apply('three', { replicas: 4 }, '&force=true')).toBe('');
+  expect(await owners()).toEqual([['three', false]]);
+});
+
+test('a Table of a scale has its replicas', async () => {
+  const path = `${apps}/deployments`;
+  await make(path, 'table', selector);
+  const Accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  const { body } = await call(server, 'GET', `${path}/table/scale`, undefined, undefined, { Accept });
+  const table = body as unknown as {
+    columnDefinitions: readonly { name: string }[];
+    rows: readonly { cells: readonly unknown[]; object: object }[];
+  };
+  expect(table.columnDefinitions.map(({ name }) => name)).toEqual(['Name', 'Desired', 'Available', 'Age']);
+  expect(table.rows[0]?.cells.slice(0, 3)).toEqual(['table', 2, 0]);
+  expect(table.rows[0]?.object).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'table' } });
+});
+
 test.each([
   [
     'a name of another',

@@ -437,3 +437,14 @@ describe('the rules of a definition', () => {
     expect(found.map((text) => text.replaceAll('spec.validation.openAPIV3Schema', 'SCHEMA'))).toEqual(faults);
   });
 });
+
+describe('a slice', () => {
+  const faultsOf = (rule: string): readonly string[] =>
+    definitionFaults(definition(spec({ i: int }, rule))).map(({ message }) => message);
+  it('that ends before it begins costs more than any rule may', () => {
+    expect(faultsOf('[1, 1, 2].slice(7, self.i).size() == 1').join(' ')).toContain('more than 100x');
+  });
+  it('of a short list is cheap', () => {
+    expect(faultsOf('[1, 1, 2].slice(1, self.i).size() == 1')).toEqual([]);
+  });
+});

@@ -264,9 +264,11 @@ const crossed =
 
 /** Estimates of cel-go's list and set extensions, by overload. */
 const extensions: ReadonlyMap<string, Rule> = new Map([
-  ...each('list_slice', ({ target, args, size }) =>
-    allocating(1, exactly(Math.max(0, intOr(args[1], size(target).max) - intOr(args[0], 0)))),
-  ),
+  ...each('list_slice', ({ target, args, size }) => {
+    const length = intOr(args[1], size(target).max) - intOr(args[0], 0);
+    // as in cel-go, a slice that ends before it begins is the most costly of all
+    return allocating(1, exactly(length < 0 ? mostCost : length));
+  }),
   ...each('lists_range', ({ args }) => allocating(1, exactly(intOr(args[0], mostCost)))),
   ...each('list_reverse', ({ target, size }) => allocating(1, size(target))),
   ...each('list_flatten', ({ target, size }) => allocating(1, size(target))),

@@ -32,6 +32,9 @@ function typeOf(type, format) {
   return nameOf(type);
 }
 
+/** Types without fields, which client-node declares as `any`. */
+const empty = { 'CustomResourceSubresources.status': 'CustomResourceSubresourceStatus' };
+
 function add(type) {
   const name = nameOf(type);
   if (name in out) return;
@@ -40,7 +43,9 @@ function add(type) {
   const declared = readFileSync(join(models, `${type}.d.ts`), 'utf8');
   for (const { name: attribute, baseName, type: of, format } of gen[type].attributeTypeMap) {
     const required = declared.includes(`'${attribute}': `) ? '!' : '';
-    fields[baseName] = typeOf(of, format) + required;
+    const bare = empty[`${name}.${baseName}`];
+    if (bare) out[bare] = {};
+    fields[baseName] = (bare ?? typeOf(of, format)) + required;
   }
 }
 

@@ -38,10 +38,16 @@ export interface CertificateSubject {
   readonly organizations?: readonly string[];
 }
 
+/** Subject of a certificate that may be a user's. */
+export interface UserSubject extends CertificateSubject {
+  /** Kubernetes' UID of a user; more than one, or an empty one, is invalid for a client. Default: none. */
+  readonly uids?: readonly string[];
+}
+
 export type ExtendedUsage = 'server auth' | 'client auth';
 
 interface CertificateRequest {
-  readonly subject: CertificateSubject;
+  readonly subject: UserSubject;
   readonly publicKey: KeyObject;
   readonly notBefore: number;
   readonly notAfter: number;
@@ -59,8 +65,15 @@ const usageOids: Readonly<Record<ExtendedUsage, string>> = {
 
 const attribute = (type: string, value: string): Buffer => setOf(sequence(oid(type), utf8(value)));
 
-const nameOf = ({ commonName, organizations = [] }: CertificateSubject): Buffer =>
-  sequence(...organizations.map((o) => attribute('2.5.4.10', o)), attribute('2.5.4.3', commonName));
+/** The attribute of a subject that is the UID of a Kubernetes user. */
+const uidType = '1.3.6.1.4.1.57683.2';
+
+const nameOf = ({ commonName, organizations = [], uids = [] }: UserSubject): Buffer =>
+  sequence(
+    ...organizations.map((o) => attribute('2.5.4.10', o)),
+    attribute('2.5.4.3', commonName),
+    ...uids.map((uid) => attribute(uidType, uid)),
+  );
 
 export const pem = (label: string, body: Uint8Array): string =>
   `-----BEGIN ${label}-----\n${(
@@ -215,19 +228,6 @@ export interface SigningRequest {
   readonly uris: readonly string[];
 }
 
-function subjectOf(name: Element): CertificateSubject {
-  let commonName = '';
-  const organizations: string[] = [];
-  for (const set of elements(name.body))
-    for (const pair of elements(set.body)) {
-      const [type, value] = elements(pair.body);
-      const id = type ? oidText(type.body) : '';
-      if (id === '2.5.4.3') commonName = value?.body.toString() ?? '';
-      if (id === '2.5.4.10') organizations.push(value?.body.toString() ?? '');
-    }
-  return { commonName, organizations };
-}
-
 const ipText = (body: Buffer): string =>
   body.length === 4
     ? [...body].join('.')
@@ -243,6 +243,22 @@ const valuesOf = (list: readonly Element[], type: string): Buffer[] =>
     const parts = elements(body);
     return oidText(bodyOf(parts[0])) === type ? [bodyOf(parts.at(-1))] : [];
   });
+
+function subjectOf(name: Element): UserSubject {
+  const pairs = elements(name.body).flatMap((set) => elements(set.body));
+  const texts = (type: string): string[] => valuesOf(pairs, type).map((value) => value.toString());
+  const commonName = texts('2.5.4.3').at(-1) ?? '';
+  return { commonName, organizations: texts('2.5.4.10'), uids: texts(uidType) };
+}
+
+/** Returns the user IDs in the subject of a certificate. @throws {Error} when the bytes are not a certificate */
+export function certificateUids(certificate: Buffer): readonly string[] {
+  const fields = elements(firstIn(firstIn(certificate)));
+  // the version comes first, where there is one
+  const subject = fields[fields[0]?.tag === 0xa0 ? 5 : 4];
+  if (!subject) throw new Error('not a certificate');
+  return subjectOf(subject).uids ?? [];
+}
 
 function alternativeNames(
   attributes: Element | undefined,

@@ -249,6 +249,18 @@ test('unions of a schema in all their forms', () => {
   expect(read).toMatchObject(object);
 });
 
+test('a message without fields is there all the same', () => {
+  const versions = [{ name: 'v1', subresources: { status: {} } }];
+  const object = {
+    ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+    spec: { versions },
+  };
+  const body = writeProtobuf(object) ?? Buffer.alloc(0);
+  expect(readProtobuf(body, () => 'CustomResourceDefinition')).toMatchObject(object);
+  // as Go writes it: number and length, and no byte inside
+  expect(body.includes(Buffer.from([0x0a, 0x00]))).toBe(true);
+});
+
 test('every kind that the server knows can be read and written', () => {
   const missing = Object.keys(types).filter((type) => !(type in numbers));
   expect(missing).toEqual([]);

@@ -10,7 +10,6 @@ import {
 } from '../../apimachinery/json.ts';
 import { builtIn, type Kind } from '../../apimachinery/kinds.ts';
 import { seconds } from '../../apimachinery/times.ts';
-import { bump } from '../registry/deletion.ts';
 import { validateMetadata } from '../registry/metadata-rules.ts';
 import { commonStrategy } from '../registry/strategies.ts';
 import type { Strategy } from '../registry/strategy.ts';
@@ -88,7 +87,6 @@ function terminating(definition: JsonObject, now: number): JsonObject {
   const conditions = objectsAt(status, 'conditions').filter((one) => one['type'] !== 'Terminating');
   const marked = withMetadata(definition, {
     deletionTimestamp: time,
-    ...bump(definition),
     finalizers: finalizers.includes(cleanupFinalizer) ? finalizers : [...finalizers, cleanupFinalizer],
   });
   return { ...marked, status: { ...status, conditions: [...conditions, condition] } };

@@ -13,6 +13,7 @@ import {
   valueAt,
 } from '../../apimachinery/json.ts';
 import { unauthorized } from '../../apimachinery/status-error.ts';
+import { certificateUids } from '../../pki/certificates.ts';
 import { keyOf, type Store } from '../storage/store.ts';
 import type { RequestHeaders } from './request-headers.ts';
 import type { TokenSigner } from './token-signer.ts';
@@ -164,13 +165,16 @@ function certificateUser(request: IncomingMessage): User | undefined {
 
 function readCertificate(socket: TLSSocket): User | undefined {
   if (!socket.authorized) return undefined;
-  const { subject, fingerprint256 } = socket.getPeerCertificate();
+  const { subject, fingerprint256, raw } = socket.getPeerCertificate();
   const common = first(subject.CN);
   if (!common) return undefined;
   const organizations = subject.O;
+  const [uid, ...more] = certificateUids(raw);
+  if (uid === '' || more.length > 0) throw unauthorized();
   const id = `X509SHA256=${fingerprint256.replaceAll(':', '').toLowerCase()}`;
   return {
     name: common,
+    ...(uid !== undefined && { uid }),
     groups: organizations === undefined ? [] : [organizations].flat(),
     extra: { [credentialId]: [id] },
   };

@@ -85,7 +85,10 @@ test('names of another group are no conflict', async () => {
 test('a deleted definition goes', async () => {
   await post(definition('bolts', { kind: 'Bolt' }));
   const gone = await call(server, 'DELETE', `${definitionsPath}/bolts.example.com`);
-  expect(gone.body.metadata).toMatchObject({ finalizers: ['customresourcecleanup.apiextensions.k8s.io'] });
+  expect(gone.body.metadata).toMatchObject({
+    finalizers: ['customresourcecleanup.apiextensions.k8s.io'],
+    generation: 1,
+  });
   await expect.poll(async () => (await get('bolts.example.com')).status).toBe(404);
 });
 

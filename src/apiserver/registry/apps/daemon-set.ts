@@ -138,6 +138,7 @@ export const daemonSetStrategy: Strategy = {
         ? []
         : templateWarnings('spec.template', templateOf(set)),
     status: {
+      prepare: (set, old) => numbered(set, generationOf(old)),
       *faults(set, old) {
         yield* nonNegatives(
           'status',

@@ -91,6 +91,10 @@ test('views show the metadata of the internal version', async () => {
     expect(view.text, as).toContain(`"kind":"${as}"`);
     expect(view.text, as).not.toContain(`"${annotation}":"1"`);
   }
+  const { body } = await call(server, 'GET', path);
+  const { annotations: _a, ...metadata } = body.metadata as unknown as Record<string, unknown>;
+  const status = await call(server, 'PUT', `${path}/status`, { ...body, metadata });
+  expect(status.text).toContain(`"${annotation}":"1"`);
 });
 
 const messages = async (method: string, path: string, body?: object): Promise<readonly [number, string]> => {

@@ -356,7 +356,8 @@ describe('patch', () => {
     const error = await failure(
       client.apply(kinds.ConfigMap, config('a', {}, { k: 'w' }), { fieldOwner: 'two' }),
     );
-    expect(error.message).toContain('conflict with "one": .data.k');
+    // the empty labels are owned as well
+    expect(error.message).toContain('conflicts with "one":\n- .data.k\n- .metadata.labels');
     const forced = await client.apply(kinds.ConfigMap, config('a', {}, { k: 'w' }), {
       fieldOwner: 'two',
       force: true,

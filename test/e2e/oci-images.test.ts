@@ -107,7 +107,7 @@ describe.skipIf(noKubectl !== undefined)('images of the OCI provider', { timeout
     const spec = { automountServiceAccountToken: false, imagePullSecrets: [{ name: 'puller' }] };
     await create(secret, onePod('known', { image: `${closed.host}/secret:1`, ...sleeps }, spec));
     await runs('known');
-    await agent.ok(['delete', 'pod', 'known', 'secret', 'missing', '--timeout=30s']);
+    await agent.ok(['delete', 'pod', 'known', 'secret', 'missing', '--ignore-not-found', '--timeout=60s']);
   });
 
   test('whose content is not that of their digest never run, and are pulled anew later', async () => {

@@ -21,12 +21,7 @@ export interface ImageDeps {
   readonly readInput: () => Promise<string>;
   /** Calls back at each SIGINT, SIGTERM and SIGHUP; the returned function ends that. */
   readonly onSignal: (listener: () => void) => () => void;
-  /** Collects what has become garbage lately: called after each some MiB that are read, as V8 lets the buffers of a fast network pile up. */
-  readonly collect?: () => void;
 }
-
-/** The number of bytes of a blob after which their buffers are collected. */
-const collectBytes = 8 * 2 ** 20;
 
 /** The shortest time between two writes of the line on a terminal, ms. */
 const lineMs = 100;
@@ -48,8 +43,6 @@ class ImageRun {
   readonly #options: ImageArguments;
   readonly #deps: ImageDeps;
   readonly #signal: AbortSignal;
-  /** How often the buffers of each blob were collected. */
-  readonly #collections = new Map<string, number>();
 
   constructor(options: ImageArguments, deps: ImageDeps, signal: AbortSignal) {
     this.#options = options;
@@ -140,11 +133,7 @@ class ImageRun {
     const display = this.#display(name);
     let images: readonly StoredImage[];
     try {
-      const onProgress = (step: PullProgress): void => {
-        display.show(step);
-        if (step.type === 'blob') this.#collectBuffers(step.digest, step.bytes);
-      };
-      images = await act({ signal: this.#signal, onProgress });
+      images = await act({ signal: this.#signal, onProgress: display.show });
     } finally {
       display.end();
     }
@@ -158,13 +147,6 @@ class ImageRun {
         size,
       });
     }
-  }
-
-  #collectBuffers(digest: string, bytes: number): void {
-    const due = Math.floor(bytes / collectBytes);
-    if (due <= (this.#collections.get(digest) ?? 0)) return;
-    this.#collections.set(digest, due);
-    this.#deps.collect?.();
   }
 
   #display(name: string): { readonly show: (progress: PullProgress) => void; readonly end: () => void } {

@@ -133,12 +133,11 @@ const serverCommands = (
 /** The command for the images of the OCI provider. */
 const imageCommand: Pick<Commands, 'image'> = {
   async image(options) {
-    const [{ image }, { Images }, { systemClock: clock }, { text }, { collectYoung }] = await Promise.all([
+    const [{ image }, { Images }, { systemClock: clock }, { text }] = await Promise.all([
       import('./image.ts'),
       import('../app/images.ts'),
       import('../base/clock.ts'),
       import('node:stream/consumers'),
-      import('./process/idle-memory.ts'),
     ]);
     return image(options, {
       open: (settings) => new Images(settings),
@@ -147,7 +146,6 @@ const imageCommand: Pick<Commands, 'image'> = {
       now: () => clock.now(),
       readInput: () => text(process.stdin),
       onSignal,
-      collect: collectYoung,
     });
   },
 };

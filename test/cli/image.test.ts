@@ -5,9 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Images } from '../../src/app/images.ts';
 import { image } from '../../src/cli/image.ts';
 import { runProgram, type Commands } from '../../src/cli/program.ts';
-import { busyboxImage, layeredImage, layoutOf } from '../support/images.ts';
+import { busyboxImage, layoutOf } from '../support/images.ts';
 import { type Registry, startRegistry } from '../support/registry.ts';
-import { tarOf } from '../support/tar.ts';
 
 const box = busyboxImage('x/box:1');
 const id = box.configDigest.slice(7, 19);
@@ -31,11 +30,10 @@ interface Around {
   readonly input?: string;
   /** Receives the function that interrupts. */
   readonly onSignal?: (interrupt: () => void) => void;
-  readonly collect?: () => void;
 }
 
 /** Runs `podtender image …` in a data directory of its own. */
-async function run(args: readonly string[], { isTTY = false, input = '', onSignal, collect }: Around = {}) {
+async function run(args: readonly string[], { isTTY = false, input = '', onSignal }: Around = {}) {
   let out = '';
   const warnings: string[] = [];
   const commands: Pick<Commands, 'image'> = {
@@ -50,7 +48,6 @@ async function run(args: readonly string[], { isTTY = false, input = '', onSigna
           onSignal?.(listener);
           return () => undefined;
         },
-        ...(collect && { collect }),
       }),
   };
   const around = {
@@ -112,15 +109,6 @@ describe('pull', () => {
     expect(warnings[0]).toContain(`${registry.host}/box:none: manifests/none: 404 MANIFEST_UNKNOWN`);
     expect(warnings[1]).toContain('UPPER/x: ');
     expect(lines.at(-1)).toContain(': ready, ');
-  });
-
-  test('collects the buffers of a large layer while it comes', async () => {
-    const archive = tarOf([{ path: 'large', content: Buffer.alloc(33 * 2 ** 20) }]);
-    await registry.close();
-    registry = await startRegistry([layeredImage('x/large:1', [{ archive }])]);
-    let collections = 0;
-    await run(['pull', `${registry.host}/large:1`], { collect: () => collections++ });
-    expect(collections).toBe(4);
   });
 
   test('is continued after an interrupt', async () => {

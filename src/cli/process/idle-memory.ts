@@ -67,9 +67,7 @@ export function trimIdleMemory({ clock, sample, collect }: IdleMemoryDeps): Stop
 }
 
 /** V8's garbage collector. */
-type Collector = (
-  options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' } | { type: 'minor' },
-) => void;
+type Collector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
 /** Returns V8's collector. A process that was started without `--expose-gc` gets it from a context of its own. */
 function collectorOf(): Collector {
@@ -77,12 +75,6 @@ function collectorOf(): Collector {
   if (gc) return gc;
   setFlagsFromString('--expose-gc');
   return runInNewContext('gc') as Collector;
-}
-
-/** Collects what has become garbage lately, in about a millisecond. Does nothing in a process that was started without `--expose-gc`. */
-export function collectYoung(): void {
-  const { gc } = globalThis as { readonly gc?: Collector };
-  gc?.({ type: 'minor' });
 }
 
 const oldGenerationBytes = (): number =>

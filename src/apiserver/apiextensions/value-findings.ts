@@ -28,7 +28,11 @@ export class Findings {
   }
 
   /** Adds a fault of a value. @param text the whole text where messages leave it out */
-  add(path: string, { reason, message }: Pick<FieldFault, 'reason' | 'message'>, text = message): void {
+  add(
+    path: string,
+    { reason, message }: Pick<FieldFault, 'reason' | 'message'>,
+    text: string = message,
+  ): void {
     this.#add({ text: `${path} ${text}`, path, reason, message });
   }
 

@@ -20,16 +20,7 @@ import {
   writeSet,
 } from './field-set.ts';
 import { type Shape, structOf } from '../api-types.ts';
-import {
-  isObject,
-  type JsonObject,
-  objectAt,
-  objectsAt,
-  sameJson,
-  stringAt,
-  valueAt,
-  withMetadata,
-} from '../json.ts';
+import { isObject, type JsonObject, objectAt, objectsAt, sameJson, stringAt, withMetadata } from '../json.ts';
 import { type Cause, StatusError } from '../status-error.ts';
 import { seconds } from '../times.ts';
 import { typedFaults } from './typed-value.ts';
@@ -43,7 +34,8 @@ export interface Writer {
   readonly subresource?: string;
 }
 
-interface Managed {
+/** An owner and its fields. */
+export interface Managed {
   readonly writer: Writer;
   readonly time: string;
   readonly set: FieldSet;
@@ -67,14 +59,14 @@ const unowned: readonly (readonly string[])[] = [
 ];
 
 /** Whether two writes are of one owner. An applier is the same in all versions. */
-const sameWriter = (a: Writer, b: Writer): boolean =>
+export const sameWriter = (a: Writer, b: Writer): boolean =>
   a.manager === b.manager &&
   a.operation === b.operation &&
   (a.operation === 'Apply' || a.apiVersion === b.apiVersion) &&
   (a.subresource ?? '') === (b.subresource ?? '');
 
 /** Returns the owners of an object's fields; of several entries of one the last counts. */
-function read(object: JsonObject): Managed[] {
+export function readOwners(object: JsonObject): Managed[] {
   const all = entriesOf(object);
   return all.filter((one, i) => all.findLastIndex((other) => sameWriter(one.writer, other.writer)) === i);
 }
@@ -92,7 +84,8 @@ function entriesOf(object: JsonObject): Managed[] {
   }));
 }
 
-function write(object: JsonObject, all: readonly Managed[]): JsonObject {
+/** Returns an object with these owners, in their order. */
+export function writeOwners(object: JsonObject, all: readonly Managed[]): JsonObject {
   const entries = all
     .filter(({ set }) => !isEmptySet(set))
     .sort(inOrder)
@@ -107,9 +100,6 @@ function write(object: JsonObject, all: readonly Managed[]): JsonObject {
     }));
   return withMetadata(object, { managedFields: entries.length > 0 ? entries : undefined });
 }
-
-/** Returns an object with its owners in their order. */
-export const sortedOwners = (object: JsonObject): JsonObject => write(object, read(object));
 
 /** Sorts Apply before Update, then by time, manager, version and subresource (apimachinery `sortEncodedManagedFields`). */
 function inOrder(a: Managed, b: Managed): number {
@@ -163,40 +153,7 @@ export function manageUpdate(
   const ownSet = own?.set ?? parseSet({});
   const gained = strip(union(difference(ownSet, changed.removed), touched), [...unowned, ...at.reset]);
   const time = own && sameJson(writeSet(own.set), writeSet(gained)) ? own.time : seconds(at.now);
-  return write(object, [...others, { writer: at.writer, set: gained, time }]);
-}
-
-/**
- * Returns the object with updated owners after a write of its scale: the replicas belong to the writer if it changed them, and to nobody if nobody
- * owned them. Whoever had them by an update has them in an entry without a time from then on, beside its other fields. Follows apimachinery
- * `ScaleHandler`.
- *
- * @param path where the replicas stand
- */
-export function manageScale(
-  live: JsonObject,
-  object: JsonObject,
-  path: readonly string[],
-  writer: Writer,
-): JsonObject {
-  const managed = read(live);
-  const replicas = pathSet(path.map((key) => `f:${key}`));
-  const isOwner = ({ set }: Managed): boolean => !isEmptySet(intersection(set, replicas));
-  const owners = managed.filter(isOwner);
-  const next = valueAt(object, ...path);
-  const isChanged = !sameJson(valueAt(live, ...path), next);
-  // a scale without replicas leaves the number out, and nobody owns what is not there
-  const gaining = owners.length > 0 && next !== 0 ? [writer] : [];
-  const writers = isChanged ? gaining : owners.map((entry) => entry.writer);
-  const isLeft = ({ writer: own }: Managed): boolean =>
-    own.operation === 'Apply' && writers.some((one) => sameWriter(one, own));
-  const rest = managed.map((entry) =>
-    isOwner(entry) && !isLeft(entry) ? { ...entry, set: difference(entry.set, replicas) } : entry,
-  );
-  const taken = writers
-    .filter((one) => !owners.some((entry) => isLeft(entry) && sameWriter(entry.writer, one)))
-    .map((one) => ({ writer: { ...one, apiVersion: writer.apiVersion }, time: '', set: replicas }));
-  return write(object, [...rest, ...taken]);
+  return writeOwners(object, [...others, { writer: at.writer, set: gained, time }]);
 }
 
 const shapeBy = (type: string | Shape): Shape => (typeof type === 'string' ? structOf(type) : type);
@@ -233,10 +190,10 @@ function ownersBefore(
 ): readonly Managed[] {
   if (writer.subresource === undefined) {
     if (forget || clearsOwners(object)) return [];
-    const brought = isReadable(object) ? read(object) : [];
+    const brought = isReadable(object) ? readOwners(object) : [];
     if (brought.length > 0) return brought;
   }
-  return live ? read(live) : [];
+  return live ? readOwners(live) : [];
 }
 
 const isReadable = (object: JsonObject): boolean =>
@@ -298,7 +255,7 @@ export function manageApply(
   const time = sameJson(bare(live), pruned) ? (own?.time ?? '') : seconds(at.now);
   const removed = strip(changed.removed, at.reset);
   const after = rest.map((entry) => ({ ...entry, set: difference(entry.set, removed) }));
-  return write(finished, [...after, { writer: at.writer, set: desired, time }]);
+  return writeOwners(finished, [...after, { writer: at.writer, set: desired, time }]);
 }
 
 /**
@@ -310,7 +267,7 @@ function ownersBeforeApply(
   shape: Shape,
   { writer, now, reset }: { readonly writer: Writer; readonly now: number; readonly reset: ResetFields },
 ): readonly Managed[] {
-  const managed = read(live);
+  const managed = readOwners(live);
   if (managed.length > 0 || stringAt(objectAt(live, 'metadata'), 'uid') === '') return managed;
   const set = strip(compare(bare({}), bare(live), shape).added, [...unowned, ...reset]);
   const before: Writer = { ...writer, manager: 'before-first-apply', operation: 'Update' };
@@ -325,7 +282,7 @@ export function addApplied(
   { writer, now }: { readonly writer: Writer; readonly now: number },
 ): JsonObject {
   const set = strip(setOf(config, shapeBy(type)), unowned);
-  return write(object, [...read(object), { writer, set, time: seconds(now) }]);
+  return writeOwners(object, [...readOwners(object), { writer, set, time: seconds(now) }]);
 }
 
 /** Removes dropped fields unless another manager owns them or something below them. */
@@ -342,7 +299,7 @@ function prune(object: JsonObject, dropped: FieldSet, owned: FieldSet, shape: Sh
   return removeFields(object, result, shape) as JsonObject;
 }
 
-function pathSet(path: readonly string[]): FieldSet {
+export function pathSet(path: readonly string[]): FieldSet {
   const root: FieldSet = { member: path.length === 0, children: new Map() };
   const [first, ...rest] = path;
   if (first !== undefined) root.children.set(first, pathSet(rest));

@@ -1,11 +1,11 @@
 import type { Shape } from '../../apimachinery/api-types.ts';
 import { type JsonObject, withMetadata } from '../../apimachinery/json.ts';
 import {
-  manageScale,
   manageUpdate,
   type ResetFields,
   type Writer,
 } from '../../apimachinery/managed-fields/managed-fields.ts';
+import { manageScale } from '../../apimachinery/managed-fields/scale-owners.ts';
 import type { WriteContext } from '../request/write-context.ts';
 import { withRequiredEmpties } from './empties.ts';
 

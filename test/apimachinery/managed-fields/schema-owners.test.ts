@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/apimachinery/json.ts';
-import {
-  manageApply,
-  manageScale,
-  manageUpdate,
-} from '../../../src/apimachinery/managed-fields/managed-fields.ts';
+import { manageApply, manageUpdate } from '../../../src/apimachinery/managed-fields/managed-fields.ts';
+import { manageScale } from '../../../src/apimachinery/managed-fields/scale-owners.ts';
 import { shapeOfSchema } from '../../../src/apiserver/apiextensions/structural.ts';
 
 const shape = shapeOfSchema(

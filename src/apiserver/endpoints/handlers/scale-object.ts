@@ -4,7 +4,6 @@ import {
   metadataOf,
   nameOf,
   objectAt,
-  objectsAt,
   specOf,
   stringAt,
   valueAt,
@@ -77,19 +76,6 @@ export function scaleOf(object: JsonObject, { spec, status, selectorOf }: ScaleV
     spec: replicas === 0 ? {} : { replicas },
     status: { replicas: numberAt(object, status) ?? 0, ...(selector !== '' && { selector }) },
   };
-}
-
-/** Returns a scale with the owners of its replicas. */
-export function withOwners(scale: JsonObject, object: JsonObject, { spec }: ScaleView): JsonObject {
-  const path = spec.map((key) => `f:${key}`);
-  const managedFields = objectsAt(metadataOf(object), 'managedFields')
-    .filter((entry) => valueAt(entry['fieldsV1'], ...path) !== undefined)
-    .map((entry) => ({
-      ...entry,
-      apiVersion: 'autoscaling/v1',
-      fieldsV1: { 'f:spec': { 'f:replicas': {} } },
-    }));
-  return managedFields.length === 0 ? scale : withMetadata(scale, { managedFields });
 }
 
 /** @throws {StatusError} 500 for an object without the number that its kind's scale is about */

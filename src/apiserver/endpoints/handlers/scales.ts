@@ -29,6 +29,7 @@ import {
 } from './patch-request.ts';
 import { cols, column, countAt, createdAgo } from '../../printers/table-printer.ts';
 import type { ResourceApi } from './resource-api.ts';
+import { scaleWithOwners } from '../../../apimachinery/managed-fields/scale-owners.ts';
 import { appliedScale } from './scale-owners.ts';
 import {
   builtInScale,
@@ -37,7 +38,6 @@ import {
   rescaled,
   scaleKind,
   scaleOf,
-  withOwners,
   type ScaleView,
 } from './scale-object.ts';
 
@@ -171,7 +171,12 @@ export class Scales {
     const { target, kind } = call;
     return (registry, context) => {
       const next = (standing: JsonObject): JsonObject =>
-        rescaled(standing, change(withOwners(scaleOf(standing, view), standing, view), context), view, kind);
+        rescaled(
+          standing,
+          change(scaleWithOwners(scaleOf(standing, view), standing, view.spec), context),
+          view,
+          kind,
+        );
       const at = { ...target, replicas: view.spec };
       return this.#asScale(registry.beginUpdate(at, next, writerOf(call, query), context), view, kind);
     };

@@ -146,6 +146,36 @@ test('appliers of a scale are told apart; who is new has no time', async () => {
   expect(await owners()).toEqual([['three', false]]);
 });
 
+test('an applied scale leaves the other fields to their owner', async () => {
+  const path = `${apps}/deployments/shared`;
+  await make(`${apps}/deployments`, 'shared', { ...selector, replicas: 2 });
+  const apply = async (replicas: number): Promise<number> => {
+    const scale = {
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name: 'shared' },
+      spec: { replicas },
+    };
+    const at = `${path}/scale?fieldManager=one`;
+    return (await call(server, 'PATCH', at, scale, 'application/apply-patch+yaml')).status;
+  };
+  const fields = async (): Promise<readonly string[]> => {
+    const { body } = await call(server, 'GET', path);
+    const { managedFields = [] } = body.metadata as unknown as {
+      managedFields?: readonly { operation: string; time?: string; fieldsV1: { 'f:spec': object } }[];
+    };
+    return managedFields.map(({ operation, time, fieldsV1 }) => {
+      const keys = Object.keys(fieldsV1['f:spec']);
+      return `${operation} ${time === undefined ? 'without time' : 'timed'} ${keys.includes('f:replicas') ? 'replicas' : ''}${keys.length > 1 ? ' and more' : ''}`;
+    });
+  };
+  expect(await apply(2)).toBe(200);
+  const others = 'Update timed  and more';
+  expect(await fields()).toEqual(['Apply without time replicas', 'Update without time replicas', others]);
+  expect(await apply(5)).toBe(200);
+  expect(await fields()).toEqual(['Apply without time replicas', others]);
+});
+
 test('a Table of a scale has its replicas', async () => {
   const path = `${apps}/deployments`;
   await make(path, 'table', selector);

@@ -201,7 +201,7 @@ export const unsupportedBody = (): StatusError =>
 
 export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
 
-/** @param retry whether the client is asked to try again, as the cache of objects does; the store itself does not */
+/** @param retry whether the answer has `Retry-After`, as those of the cache of objects have; those of the store have none */
 export const tooLargeVersion = (requested: number | string, current: number, retry = true): StatusError =>
   new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     details: {

@@ -93,10 +93,10 @@ function readLogs(reading: Reading, top: Fields, name: string): void {
   else reading.notes.push('stdoutPath: a relative path needs rootDir');
 }
 
+const logsOfBacking = 'logs are read from the backing cluster on request';
+
 const noLogFolder = (name: string): string =>
-  name === 'oci'
-    ? 'logs of containers lie below data-dir'
-    : 'logs are read from the backing cluster when they are asked for';
+  name === 'oci' ? 'logs of containers lie below data-dir' : logsOfBacking;
 
 /** Reads what the node has. @returns the capacity of a node that has no machine */
 function readCapacity(reading: Reading, top: Fields, name: string): Fields {
@@ -114,7 +114,7 @@ function readCapacity(reading: Reading, top: Fields, name: string): Fields {
   });
   const reserved = reading.section('reservedResources', top['reservedResources'], {
     ...(hasMachine ? { cpu: '', memory: '' } : { cpu: notReserved, memory: notReserved }),
-    bandwidth: `!${hasMachine ? extended.slice(1) : notReserved.slice(1)}`,
+    bandwidth: hasMachine ? extended : notReserved,
   });
   const amounts = ['cpu', 'memory'].flatMap((key) => {
     const amount = amountOf(reserved, key, 'reservedResources');
@@ -224,14 +224,13 @@ function readRuntime(reading: Reading, section: unknown, name: string): void {
   if (name === 'cri' && dns.length > 0) reading.flag('cluster-dns', dns.join(','));
 }
 
-const ofServer = '!logs are read from the backing cluster when they are asked for';
-
 /** The settings of the kubernetes provider. With a namespace, pods of others are refused; several agents always share a lease. */
 function backingSettings(
   reading: Reading,
   k8s: Fields,
   { folder, namespace }: Pick<ProviderReading, 'folder' | 'namespace'>,
 ): Record<string, unknown> {
+  const ofServer = `!${logsOfBacking}`;
   reading.section('provider.k8s', k8s, {
     ...{ kubeconfigFile: '', namespace: '', dns: '', labelsToAdd: '', annotationsToAdd: '', qps: '' },
     ...{ affinitiesToAdd: '', burst: '', runtimeClassName: '' },

@@ -16,7 +16,7 @@ export class Reading {
     this.flags.push(`--${name}=${String(value)}`);
   }
 
-  /** Adds flags for the members of a section by their names. `''`: a member that is read elsewhere; a sentence: why there is none. */
+  /** Adds flags for the members of a section by their names. `''`: a member that is read elsewhere; `!` and a sentence: why it has no flag. */
   section(path: string, value: unknown, names: Readonly<Record<string, string>>): Fields {
     const fields = fieldsOf(path, value);
     for (const [key, one] of Object.entries(fields)) {

@@ -72,7 +72,7 @@ async function start(args: readonly string[], signal = new AbortController().sig
 const unverified = new Agent({ connect: { rejectUnauthorized: false } });
 afterAll(() => unverified.close());
 
-/** Reads a document as nobody. */
+/** Reads a document without credentials. */
 async function textOf(url: string, accept: string): Promise<string> {
   const { body } = await request(url, { headers: { accept }, dispatcher: unverified });
   return body.text();

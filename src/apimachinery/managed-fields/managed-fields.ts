@@ -259,7 +259,7 @@ export function manageApply(
 }
 
 /**
- * Returns the owners before an apply. The fields of an object that nobody owns are those of the manager `before-first-apply`. Follows
+ * Returns the owners before an apply. The fields of an object without owners are those of the manager `before-first-apply`. Follows
  * `skipNonAppliedManager` (apimachinery).
  */
 function ownersBeforeApply(
@@ -274,7 +274,7 @@ function ownersBeforeApply(
   return [{ writer: before, time: seconds(now), set }];
 }
 
-/** Returns an object with one more owner, who applied a part of it that nobody owns. */
+/** Returns an object with one more owner, who applied a part of it that had no owner. */
 export function addApplied(
   object: JsonObject,
   config: JsonObject,

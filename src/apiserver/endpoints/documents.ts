@@ -46,7 +46,7 @@ export async function sendDocument(
   await sendText(request.raw, response, { status: 200, type: 'application/json', text, extras: { headers } });
 }
 
-/** What discovery tells of, and the views of its roots that clients may request. */
+/** The kinds that discovery lists, and the views of its roots that clients may request. */
 export interface Discovered {
   readonly kinds: readonly Kind[];
   readonly views: Views;

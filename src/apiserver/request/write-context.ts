@@ -45,6 +45,6 @@ export interface WriteContext {
   readonly annotate?: (key: string, value: string, least?: AuditLevel) => void;
   /** Lists and maps that were sent empty: Go distinguishes them from absent ones in a few places. */
   empties?: Empties;
-  /** Whether the object that was sent names another kind, as that of a status may: then nobody owns its fields. */
+  /** Whether the object that was sent names another kind, as that of a status may: then its fields have no owners. */
   isOtherKind?: boolean;
 }

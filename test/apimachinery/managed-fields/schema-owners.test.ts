@@ -53,7 +53,7 @@ test('a scale takes replicas from their owner, without a time', () => {
   ]);
 });
 
-test('replicas that nobody owns get no owner from a scale', () => {
+test('replicas without an owner get none from a scale', () => {
   const scaler = { manager: 's', operation: 'Update', apiVersion: 'a/v1', subresource: 'scale' } as const;
   const live = update(undefined, { spec: { a: 1 } });
   const scaled = manageScale(live, { ...live, spec: { a: 1, replicas: 2 } }, ['spec', 'replicas'], scaler);
@@ -73,7 +73,7 @@ const stored = (object: JsonObject): JsonObject => ({
   metadata: { ...(object['metadata'] as JsonObject), name: 'x', uid: '1' },
 });
 
-test('what nobody owns is of before-first-apply once something is applied', () => {
+test('fields without owners belong to before-first-apply once something is applied', () => {
   const applied = apply(stored({ spec: { a: 1 } }), { spec: { b: 1 } });
   expect(ownersOf(applied)).toMatchObject([
     { manager: 'a', fieldsV1: { 'f:spec': { 'f:b': {} } } },
@@ -101,7 +101,7 @@ test('a scale to the same number takes the replicas out of the entry of their ow
   ]);
 });
 
-test('nobody owns replicas that a scale sets to 0', () => {
+test('replicas that a scale sets to 0 have no owner', () => {
   const scaler = { manager: 's', operation: 'Update', apiVersion: 'a/v1', subresource: 'scale' } as const;
   const live = update(undefined, { spec: { replicas: 1 } });
   const scaled = manageScale(live, { ...live, spec: { replicas: 0 } }, ['spec', 'replicas'], scaler);

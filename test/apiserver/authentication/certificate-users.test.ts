@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
-/** Returns the answer to a user with a certificate who asks who he is. */
+/** Returns the answer to a SelfSubjectReview of a user with a certificate. */
 const whoAmI = (uids: readonly string[]): ReturnType<typeof call> => {
   const admin = authority.issue({
     subject: { commonName: 'jane', organizations: ['system:masters'], uids },

@@ -105,7 +105,7 @@ test('field owners of a scale own the replicas', async () => {
   );
 });
 
-test('appliers of a scale are told apart; who is new has no time', async () => {
+test('each applier of a scale has an entry of its own; a new one has no time', async () => {
   const path = `${apps}/deployments/told`;
   await make(`${apps}/deployments`, 'told', selector);
   const scale = (spec: object): object => ({
